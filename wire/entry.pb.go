@@ -589,7 +589,9 @@ type Entry struct {
 	// How often all that a streamed message said was replaced: see Part.
 	Replaced uint32 `protobuf:"varint,29,opt,name=replaced,proto3" json:"replaced,omitempty"`
 	// The server ended the streamed message, because its author was silent.
-	CutOff        bool `protobuf:"varint,30,opt,name=cut_off,json=cutOff,proto3" json:"cut_off,omitempty"`
+	CutOff bool `protobuf:"varint,30,opt,name=cut_off,json=cutOff,proto3" json:"cut_off,omitempty"`
+	// The uploads that the message names, in its order, as the server knows them. A Send says only their ids. SPEC §13.
+	Media         []*Media `protobuf:"bytes,31,rep,name=media,proto3" json:"media,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -834,6 +836,139 @@ func (x *Entry) GetCutOff() bool {
 	return false
 }
 
+func (x *Entry) GetMedia() []*Media {
+	if x != nil {
+		return x.Media
+	}
+	return nil
+}
+
+// What somebody uploaded: a picture, a file. It never changes. SPEC §13.
+type Media struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 26 characters [A-Z2-7], made by the server.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// By the first bytes, whatever the uploader said: image/jpeg, image/png, image/gif, image/webp, audio/…, video/…, application/…, text/plain.
+	Mime string `protobuf:"bytes,2,opt,name=mime,proto3" json:"mime,omitempty"`
+	// As it is fetched; a picture may have been written anew.
+	Bytes uint64 `protobuf:"varint,3,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	// As the uploader said, without a path; empty: none.
+	Name string `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
+	// Of a picture, upright, as the server found them; of a video as the uploader said. 0: unknown.
+	Width  uint32 `protobuf:"varint,5,opt,name=width,proto3" json:"width,omitempty"`
+	Height uint32 `protobuf:"varint,6,opt,name=height,proto3" json:"height,omitempty"`
+	// A few colours to show until the picture is there (blurha.sh). Pictures only.
+	Blurhash string `protobuf:"bytes,7,opt,name=blurhash,proto3" json:"blurhash,omitempty"`
+	// As the uploader said; 0: unknown.
+	DurationMs uint32 `protobuf:"varint,8,opt,name=duration_ms,json=durationMs,proto3" json:"duration_ms,omitempty"`
+	// Up to 100 loudnesses, 0 to 100, as the uploader said.
+	Waveform []byte `protobuf:"bytes,9,opt,name=waveform,proto3" json:"waveform,omitempty"`
+	// There is a small picture of it: GET /media/<id>/thumbnail.
+	Thumbnail     bool `protobuf:"varint,10,opt,name=thumbnail,proto3" json:"thumbnail,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Media) Reset() {
+	*x = Media{}
+	mi := &file_skein_v1_entry_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Media) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Media) ProtoMessage() {}
+
+func (x *Media) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_entry_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Media.ProtoReflect.Descriptor instead.
+func (*Media) Descriptor() ([]byte, []int) {
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Media) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Media) GetMime() string {
+	if x != nil {
+		return x.Mime
+	}
+	return ""
+}
+
+func (x *Media) GetBytes() uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *Media) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Media) GetWidth() uint32 {
+	if x != nil {
+		return x.Width
+	}
+	return 0
+}
+
+func (x *Media) GetHeight() uint32 {
+	if x != nil {
+		return x.Height
+	}
+	return 0
+}
+
+func (x *Media) GetBlurhash() string {
+	if x != nil {
+		return x.Blurhash
+	}
+	return ""
+}
+
+func (x *Media) GetDurationMs() uint32 {
+	if x != nil {
+		return x.DurationMs
+	}
+	return 0
+}
+
+func (x *Media) GetWaveform() []byte {
+	if x != nil {
+		return x.Waveform
+	}
+	return nil
+}
+
+func (x *Media) GetThumbnail() bool {
+	if x != nil {
+		return x.Thumbnail
+	}
+	return false
+}
+
 // Where what a forwarded message says comes from. Of which conversation it was is never told.
 type Forward struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -849,7 +984,7 @@ type Forward struct {
 
 func (x *Forward) Reset() {
 	*x = Forward{}
-	mi := &file_skein_v1_entry_proto_msgTypes[1]
+	mi := &file_skein_v1_entry_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -861,7 +996,7 @@ func (x *Forward) String() string {
 func (*Forward) ProtoMessage() {}
 
 func (x *Forward) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[1]
+	mi := &file_skein_v1_entry_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -874,7 +1009,7 @@ func (x *Forward) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Forward.ProtoReflect.Descriptor instead.
 func (*Forward) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{1}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Forward) GetSender() string {
@@ -911,7 +1046,7 @@ type Pinned struct {
 
 func (x *Pinned) Reset() {
 	*x = Pinned{}
-	mi := &file_skein_v1_entry_proto_msgTypes[2]
+	mi := &file_skein_v1_entry_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -923,7 +1058,7 @@ func (x *Pinned) String() string {
 func (*Pinned) ProtoMessage() {}
 
 func (x *Pinned) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[2]
+	mi := &file_skein_v1_entry_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -936,7 +1071,7 @@ func (x *Pinned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pinned.ProtoReflect.Descriptor instead.
 func (*Pinned) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{2}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Pinned) GetUser() string {
@@ -963,7 +1098,7 @@ type Pin struct {
 
 func (x *Pin) Reset() {
 	*x = Pin{}
-	mi := &file_skein_v1_entry_proto_msgTypes[3]
+	mi := &file_skein_v1_entry_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -975,7 +1110,7 @@ func (x *Pin) String() string {
 func (*Pin) ProtoMessage() {}
 
 func (x *Pin) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[3]
+	mi := &file_skein_v1_entry_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -988,7 +1123,7 @@ func (x *Pin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pin.ProtoReflect.Descriptor instead.
 func (*Pin) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{3}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Pin) GetRemove() bool {
@@ -1019,7 +1154,7 @@ type Poll struct {
 
 func (x *Poll) Reset() {
 	*x = Poll{}
-	mi := &file_skein_v1_entry_proto_msgTypes[4]
+	mi := &file_skein_v1_entry_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1031,7 +1166,7 @@ func (x *Poll) String() string {
 func (*Poll) ProtoMessage() {}
 
 func (x *Poll) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[4]
+	mi := &file_skein_v1_entry_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1044,7 +1179,7 @@ func (x *Poll) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Poll.ProtoReflect.Descriptor instead.
 func (*Poll) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{4}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Poll) GetOptions() []*PollOption {
@@ -1103,7 +1238,7 @@ type PollOption struct {
 
 func (x *PollOption) Reset() {
 	*x = PollOption{}
-	mi := &file_skein_v1_entry_proto_msgTypes[5]
+	mi := &file_skein_v1_entry_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1115,7 +1250,7 @@ func (x *PollOption) String() string {
 func (*PollOption) ProtoMessage() {}
 
 func (x *PollOption) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[5]
+	mi := &file_skein_v1_entry_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1128,7 +1263,7 @@ func (x *PollOption) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PollOption.ProtoReflect.Descriptor instead.
 func (*PollOption) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{5}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *PollOption) GetId() string {
@@ -1163,7 +1298,7 @@ type Vote struct {
 
 func (x *Vote) Reset() {
 	*x = Vote{}
-	mi := &file_skein_v1_entry_proto_msgTypes[6]
+	mi := &file_skein_v1_entry_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1175,7 +1310,7 @@ func (x *Vote) String() string {
 func (*Vote) ProtoMessage() {}
 
 func (x *Vote) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[6]
+	mi := &file_skein_v1_entry_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1188,7 +1323,7 @@ func (x *Vote) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Vote.ProtoReflect.Descriptor instead.
 func (*Vote) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{6}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Vote) GetOptions() []string {
@@ -1207,7 +1342,7 @@ type PollEnd struct {
 
 func (x *PollEnd) Reset() {
 	*x = PollEnd{}
-	mi := &file_skein_v1_entry_proto_msgTypes[7]
+	mi := &file_skein_v1_entry_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1219,7 +1354,7 @@ func (x *PollEnd) String() string {
 func (*PollEnd) ProtoMessage() {}
 
 func (x *PollEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[7]
+	mi := &file_skein_v1_entry_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1232,7 +1367,7 @@ func (x *PollEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PollEnd.ProtoReflect.Descriptor instead.
 func (*PollEnd) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{7}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{8}
 }
 
 // A member reacts to a message, or takes a reaction away.
@@ -1247,7 +1382,7 @@ type React struct {
 
 func (x *React) Reset() {
 	*x = React{}
-	mi := &file_skein_v1_entry_proto_msgTypes[8]
+	mi := &file_skein_v1_entry_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1259,7 +1394,7 @@ func (x *React) String() string {
 func (*React) ProtoMessage() {}
 
 func (x *React) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[8]
+	mi := &file_skein_v1_entry_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1272,7 +1407,7 @@ func (x *React) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use React.ProtoReflect.Descriptor instead.
 func (*React) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{8}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *React) GetReaction() string {
@@ -1304,7 +1439,7 @@ type Reaction struct {
 
 func (x *Reaction) Reset() {
 	*x = Reaction{}
-	mi := &file_skein_v1_entry_proto_msgTypes[9]
+	mi := &file_skein_v1_entry_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1316,7 +1451,7 @@ func (x *Reaction) String() string {
 func (*Reaction) ProtoMessage() {}
 
 func (x *Reaction) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[9]
+	mi := &file_skein_v1_entry_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1329,7 +1464,7 @@ func (x *Reaction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reaction.ProtoReflect.Descriptor instead.
 func (*Reaction) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{9}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Reaction) GetReaction() string {
@@ -1375,7 +1510,7 @@ type Newest struct {
 
 func (x *Newest) Reset() {
 	*x = Newest{}
-	mi := &file_skein_v1_entry_proto_msgTypes[10]
+	mi := &file_skein_v1_entry_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1387,7 +1522,7 @@ func (x *Newest) String() string {
 func (*Newest) ProtoMessage() {}
 
 func (x *Newest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[10]
+	mi := &file_skein_v1_entry_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1400,7 +1535,7 @@ func (x *Newest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Newest.ProtoReflect.Descriptor instead.
 func (*Newest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{10}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Newest) GetConversation() string {
@@ -1458,7 +1593,7 @@ type Content struct {
 
 func (x *Content) Reset() {
 	*x = Content{}
-	mi := &file_skein_v1_entry_proto_msgTypes[11]
+	mi := &file_skein_v1_entry_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1470,7 +1605,7 @@ func (x *Content) String() string {
 func (*Content) ProtoMessage() {}
 
 func (x *Content) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[11]
+	mi := &file_skein_v1_entry_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1483,7 +1618,7 @@ func (x *Content) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Content.ProtoReflect.Descriptor instead.
 func (*Content) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{11}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Content) GetType() string {
@@ -1566,7 +1701,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_skein_v1_entry_proto_msgTypes[12]
+	mi := &file_skein_v1_entry_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1578,7 +1713,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[12]
+	mi := &file_skein_v1_entry_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1591,7 +1726,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{12}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Event) GetType() EventType {
@@ -1680,7 +1815,7 @@ type GroupChange struct {
 
 func (x *GroupChange) Reset() {
 	*x = GroupChange{}
-	mi := &file_skein_v1_entry_proto_msgTypes[13]
+	mi := &file_skein_v1_entry_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1692,7 +1827,7 @@ func (x *GroupChange) String() string {
 func (*GroupChange) ProtoMessage() {}
 
 func (x *GroupChange) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[13]
+	mi := &file_skein_v1_entry_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1705,7 +1840,7 @@ func (x *GroupChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupChange.ProtoReflect.Descriptor instead.
 func (*GroupChange) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{13}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *GroupChange) GetPicture() string {
@@ -1796,7 +1931,7 @@ var File_skein_v1_entry_proto protoreflect.FileDescriptor
 
 const file_skein_v1_entry_proto_rawDesc = "" +
 	"\n" +
-	"\x14skein/v1/entry.proto\x12\bskein.v1\"\x8f\b\n" +
+	"\x14skein/v1/entry.proto\x12\bskein.v1\"\xb6\b\n" +
 	"\x05Entry\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x0e\n" +
@@ -1830,11 +1965,25 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\adeleted\x18\x1b \x01(\bR\adeleted\x12\x1c\n" +
 	"\tstreaming\x18\x1c \x01(\bR\tstreaming\x12\x1a\n" +
 	"\breplaced\x18\x1d \x01(\rR\breplaced\x12\x17\n" +
-	"\acut_off\x18\x1e \x01(\bR\x06cutOff\x1a8\n" +
+	"\acut_off\x18\x1e \x01(\bR\x06cutOff\x12%\n" +
+	"\x05media\x18\x1f \x03(\v2\x0f.skein.v1.MediaR\x05media\x1a8\n" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"[\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xfa\x01\n" +
+	"\x05Media\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
+	"\x04mime\x18\x02 \x01(\tR\x04mime\x12\x14\n" +
+	"\x05bytes\x18\x03 \x01(\x04R\x05bytes\x12\x12\n" +
+	"\x04name\x18\x04 \x01(\tR\x04name\x12\x14\n" +
+	"\x05width\x18\x05 \x01(\rR\x05width\x12\x16\n" +
+	"\x06height\x18\x06 \x01(\rR\x06height\x12\x1a\n" +
+	"\bblurhash\x18\a \x01(\tR\bblurhash\x12\x1f\n" +
+	"\vduration_ms\x18\b \x01(\rR\n" +
+	"durationMs\x12\x1a\n" +
+	"\bwaveform\x18\t \x01(\fR\bwaveform\x12\x1c\n" +
+	"\tthumbnail\x18\n" +
+	" \x01(\bR\tthumbnail\"[\n" +
 	"\aForward\x12\x16\n" +
 	"\x06sender\x18\x01 \x01(\tR\x06sender\x12 \n" +
 	"\fstored_at_ms\x18\x02 \x01(\x03R\n" +
@@ -2004,7 +2153,7 @@ func file_skein_v1_entry_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_entry_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_skein_v1_entry_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_skein_v1_entry_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_skein_v1_entry_proto_goTypes = []any{
 	(EntryKind)(0),      // 0: skein.v1.EntryKind
 	(GroupMention)(0),   // 1: skein.v1.GroupMention
@@ -2014,50 +2163,52 @@ var file_skein_v1_entry_proto_goTypes = []any{
 	(EventType)(0),      // 5: skein.v1.EventType
 	(Role)(0),           // 6: skein.v1.Role
 	(*Entry)(nil),       // 7: skein.v1.Entry
-	(*Forward)(nil),     // 8: skein.v1.Forward
-	(*Pinned)(nil),      // 9: skein.v1.Pinned
-	(*Pin)(nil),         // 10: skein.v1.Pin
-	(*Poll)(nil),        // 11: skein.v1.Poll
-	(*PollOption)(nil),  // 12: skein.v1.PollOption
-	(*Vote)(nil),        // 13: skein.v1.Vote
-	(*PollEnd)(nil),     // 14: skein.v1.PollEnd
-	(*React)(nil),       // 15: skein.v1.React
-	(*Reaction)(nil),    // 16: skein.v1.Reaction
-	(*Newest)(nil),      // 17: skein.v1.Newest
-	(*Content)(nil),     // 18: skein.v1.Content
-	(*Event)(nil),       // 19: skein.v1.Event
-	(*GroupChange)(nil), // 20: skein.v1.GroupChange
-	nil,                 // 21: skein.v1.Entry.ExtraEntry
-	nil,                 // 22: skein.v1.GroupChange.ExtraEntry
+	(*Media)(nil),       // 8: skein.v1.Media
+	(*Forward)(nil),     // 9: skein.v1.Forward
+	(*Pinned)(nil),      // 10: skein.v1.Pinned
+	(*Pin)(nil),         // 11: skein.v1.Pin
+	(*Poll)(nil),        // 12: skein.v1.Poll
+	(*PollOption)(nil),  // 13: skein.v1.PollOption
+	(*Vote)(nil),        // 14: skein.v1.Vote
+	(*PollEnd)(nil),     // 15: skein.v1.PollEnd
+	(*React)(nil),       // 16: skein.v1.React
+	(*Reaction)(nil),    // 17: skein.v1.Reaction
+	(*Newest)(nil),      // 18: skein.v1.Newest
+	(*Content)(nil),     // 19: skein.v1.Content
+	(*Event)(nil),       // 20: skein.v1.Event
+	(*GroupChange)(nil), // 21: skein.v1.GroupChange
+	nil,                 // 22: skein.v1.Entry.ExtraEntry
+	nil,                 // 23: skein.v1.GroupChange.ExtraEntry
 }
 var file_skein_v1_entry_proto_depIdxs = []int32{
 	0,  // 0: skein.v1.Entry.kind:type_name -> skein.v1.EntryKind
-	18, // 1: skein.v1.Entry.content:type_name -> skein.v1.Content
-	19, // 2: skein.v1.Entry.event:type_name -> skein.v1.Event
-	21, // 3: skein.v1.Entry.extra:type_name -> skein.v1.Entry.ExtraEntry
-	15, // 4: skein.v1.Entry.react:type_name -> skein.v1.React
-	16, // 5: skein.v1.Entry.reactions:type_name -> skein.v1.Reaction
-	11, // 6: skein.v1.Entry.poll:type_name -> skein.v1.Poll
-	13, // 7: skein.v1.Entry.vote:type_name -> skein.v1.Vote
+	19, // 1: skein.v1.Entry.content:type_name -> skein.v1.Content
+	20, // 2: skein.v1.Entry.event:type_name -> skein.v1.Event
+	22, // 3: skein.v1.Entry.extra:type_name -> skein.v1.Entry.ExtraEntry
+	16, // 4: skein.v1.Entry.react:type_name -> skein.v1.React
+	17, // 5: skein.v1.Entry.reactions:type_name -> skein.v1.Reaction
+	12, // 6: skein.v1.Entry.poll:type_name -> skein.v1.Poll
+	14, // 7: skein.v1.Entry.vote:type_name -> skein.v1.Vote
 	1,  // 8: skein.v1.Entry.group_mention:type_name -> skein.v1.GroupMention
-	9,  // 9: skein.v1.Entry.pinned:type_name -> skein.v1.Pinned
-	8,  // 10: skein.v1.Entry.forward:type_name -> skein.v1.Forward
-	12, // 11: skein.v1.Poll.options:type_name -> skein.v1.PollOption
-	5,  // 12: skein.v1.Event.type:type_name -> skein.v1.EventType
-	6,  // 13: skein.v1.Event.role:type_name -> skein.v1.Role
-	20, // 14: skein.v1.Event.group:type_name -> skein.v1.GroupChange
-	22, // 15: skein.v1.GroupChange.extra:type_name -> skein.v1.GroupChange.ExtraEntry
-	2,  // 16: skein.v1.GroupChange.who_may_add:type_name -> skein.v1.GroupPower
-	2,  // 17: skein.v1.GroupChange.who_may_post:type_name -> skein.v1.GroupPower
-	2,  // 18: skein.v1.GroupChange.who_may_mention_all:type_name -> skein.v1.GroupPower
-	3,  // 19: skein.v1.GroupChange.join:type_name -> skein.v1.JoinMode
-	4,  // 20: skein.v1.GroupChange.history:type_name -> skein.v1.GroupHistory
-	2,  // 21: skein.v1.GroupChange.who_may_pin:type_name -> skein.v1.GroupPower
-	22, // [22:22] is the sub-list for method output_type
-	22, // [22:22] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	10, // 9: skein.v1.Entry.pinned:type_name -> skein.v1.Pinned
+	9,  // 10: skein.v1.Entry.forward:type_name -> skein.v1.Forward
+	8,  // 11: skein.v1.Entry.media:type_name -> skein.v1.Media
+	13, // 12: skein.v1.Poll.options:type_name -> skein.v1.PollOption
+	5,  // 13: skein.v1.Event.type:type_name -> skein.v1.EventType
+	6,  // 14: skein.v1.Event.role:type_name -> skein.v1.Role
+	21, // 15: skein.v1.Event.group:type_name -> skein.v1.GroupChange
+	23, // 16: skein.v1.GroupChange.extra:type_name -> skein.v1.GroupChange.ExtraEntry
+	2,  // 17: skein.v1.GroupChange.who_may_add:type_name -> skein.v1.GroupPower
+	2,  // 18: skein.v1.GroupChange.who_may_post:type_name -> skein.v1.GroupPower
+	2,  // 19: skein.v1.GroupChange.who_may_mention_all:type_name -> skein.v1.GroupPower
+	3,  // 20: skein.v1.GroupChange.join:type_name -> skein.v1.JoinMode
+	4,  // 21: skein.v1.GroupChange.history:type_name -> skein.v1.GroupHistory
+	2,  // 22: skein.v1.GroupChange.who_may_pin:type_name -> skein.v1.GroupPower
+	23, // [23:23] is the sub-list for method output_type
+	23, // [23:23] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_entry_proto_init() }
@@ -2065,18 +2216,18 @@ func file_skein_v1_entry_proto_init() {
 	if File_skein_v1_entry_proto != nil {
 		return
 	}
-	file_skein_v1_entry_proto_msgTypes[11].OneofWrappers = []any{
+	file_skein_v1_entry_proto_msgTypes[12].OneofWrappers = []any{
 		(*Content_Text)(nil),
 		(*Content_Data)(nil),
 	}
-	file_skein_v1_entry_proto_msgTypes[13].OneofWrappers = []any{}
+	file_skein_v1_entry_proto_msgTypes[14].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_entry_proto_rawDesc), len(file_skein_v1_entry_proto_rawDesc)),
 			NumEnums:      7,
-			NumMessages:   16,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

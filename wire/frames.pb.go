@@ -1177,7 +1177,11 @@ type Limits struct {
 	// How long its author may take a message back; 0: for ever.
 	RecallWindowMs uint64 `protobuf:"varint,20,opt,name=recall_window_ms,json=recallWindowMs,proto3" json:"recall_window_ms,omitempty"`
 	// How long messages are kept, where an administrator did not set it otherwise; 0: for ever. SPEC §4.33.
-	RetentionMs   uint64 `protobuf:"varint,21,opt,name=retention_ms,json=retentionMs,proto3" json:"retention_ms,omitempty"`
+	RetentionMs uint64 `protobuf:"varint,21,opt,name=retention_ms,json=retentionMs,proto3" json:"retention_ms,omitempty"`
+	// The longest upload; 0: the server takes none. SPEC §13.
+	MediaBytes uint64 `protobuf:"varint,22,opt,name=media_bytes,json=mediaBytes,proto3" json:"media_bytes,omitempty"`
+	// Send.media.
+	Media         uint32 `protobuf:"varint,23,opt,name=media,proto3" json:"media,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1359,6 +1363,20 @@ func (x *Limits) GetRetentionMs() uint64 {
 	return 0
 }
 
+func (x *Limits) GetMediaBytes() uint64 {
+	if x != nil {
+		return x.MediaBytes
+	}
+	return 0
+}
+
+func (x *Limits) GetMedia() uint32 {
+	if x != nil {
+		return x.Media
+	}
+	return 0
+}
+
 // So many at once, then so many a second.
 type Rate struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1431,7 +1449,9 @@ type Send struct {
 	// It counts as unread, and nobody is to be notified of it. SPEC §4.22.
 	Silent bool `protobuf:"varint,10,opt,name=silent,proto3" json:"silent,omitempty"`
 	// It goes on by StreamMessage. The content is text then, and there is no poll. SPEC §4.26.
-	Streaming     bool `protobuf:"varint,11,opt,name=streaming,proto3" json:"streaming,omitempty"`
+	Streaming bool `protobuf:"varint,11,opt,name=streaming,proto3" json:"streaming,omitempty"`
+	// Ids of uploads of the sender's own, complete, each once; at most Limits.media. SPEC §13.
+	Media         []string `protobuf:"bytes,12,rep,name=media,proto3" json:"media,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1541,6 +1561,13 @@ func (x *Send) GetStreaming() bool {
 		return x.Streaming
 	}
 	return false
+}
+
+func (x *Send) GetMedia() []string {
+	if x != nil {
+		return x.Media
+	}
+	return nil
 }
 
 // Amend an earlier entry of the conversation. Pipelined, in one order with the Sends, and answered as they are. SPEC §4.10.
@@ -4409,7 +4436,7 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\aidle_ms\x18\x01 \x01(\rR\x06idleMs\x12\x1d\n" +
 	"\n" +
 	"silence_ms\x18\x02 \x01(\rR\tsilenceMs\x12\x17\n" +
-	"\adead_ms\x18\x03 \x01(\rR\x06deadMs\"\x85\x06\n" +
+	"\adead_ms\x18\x03 \x01(\rR\x06deadMs\"\xbc\x06\n" +
 	"\x06Limits\x12\x1f\n" +
 	"\vframe_bytes\x18\x01 \x01(\rR\n" +
 	"frameBytes\x12#\n" +
@@ -4435,11 +4462,14 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x10idempotency_keys\x18\x12 \x01(\rR\x0fidempotencyKeys\x12$\n" +
 	"\x0eedit_window_ms\x18\x13 \x01(\x04R\feditWindowMs\x12(\n" +
 	"\x10recall_window_ms\x18\x14 \x01(\x04R\x0erecallWindowMs\x12!\n" +
-	"\fretention_ms\x18\x15 \x01(\x04R\vretentionMs\";\n" +
+	"\fretention_ms\x18\x15 \x01(\x04R\vretentionMs\x12\x1f\n" +
+	"\vmedia_bytes\x18\x16 \x01(\x04R\n" +
+	"mediaBytes\x12\x14\n" +
+	"\x05media\x18\x17 \x01(\rR\x05media\";\n" +
 	"\x04Rate\x12\x14\n" +
 	"\x05burst\x18\x01 \x01(\rR\x05burst\x12\x1d\n" +
 	"\n" +
-	"per_second\x18\x02 \x01(\x01R\tperSecond\"\xbf\x03\n" +
+	"per_second\x18\x02 \x01(\x01R\tperSecond\"\xd5\x03\n" +
 	"\x04Send\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\fR\x02id\x12+\n" +
@@ -4453,7 +4483,8 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\rgroup_mention\x18\t \x01(\x0e2\x16.skein.v1.GroupMentionR\fgroupMention\x12\x16\n" +
 	"\x06silent\x18\n" +
 	" \x01(\bR\x06silent\x12\x1c\n" +
-	"\tstreaming\x18\v \x01(\bR\tstreaming\x1a8\n" +
+	"\tstreaming\x18\v \x01(\bR\tstreaming\x12\x14\n" +
+	"\x05media\x18\f \x03(\tR\x05media\x1a8\n" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +

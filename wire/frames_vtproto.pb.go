@@ -1162,6 +1162,20 @@ func (m *Limits) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
 	}
+	if m.Media != 0 {
+		i = protohelpers.EncodeVarint(dAtA, i, uint64(m.Media))
+		i--
+		dAtA[i] = 0x1
+		i--
+		dAtA[i] = 0xb8
+	}
+	if m.MediaBytes != 0 {
+		i = protohelpers.EncodeVarint(dAtA, i, uint64(m.MediaBytes))
+		i--
+		dAtA[i] = 0x1
+		i--
+		dAtA[i] = 0xb0
+	}
 	if m.RetentionMs != 0 {
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(m.RetentionMs))
 		i--
@@ -1380,6 +1394,15 @@ func (m *Send) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 	if m.unknownFields != nil {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
+	}
+	if len(m.Media) > 0 {
+		for iNdEx := len(m.Media) - 1; iNdEx >= 0; iNdEx-- {
+			i -= len(m.Media[iNdEx])
+			copy(dAtA[i:], m.Media[iNdEx])
+			i = protohelpers.EncodeVarint(dAtA, i, uint64(len(m.Media[iNdEx])))
+			i--
+			dAtA[i] = 0x62
+		}
 	}
 	if m.Streaming {
 		i--
@@ -4628,6 +4651,12 @@ func (m *Limits) SizeVT() (n int) {
 	if m.RetentionMs != 0 {
 		n += 2 + protohelpers.SizeOfVarint(uint64(m.RetentionMs))
 	}
+	if m.MediaBytes != 0 {
+		n += 2 + protohelpers.SizeOfVarint(uint64(m.MediaBytes))
+	}
+	if m.Media != 0 {
+		n += 2 + protohelpers.SizeOfVarint(uint64(m.Media))
+	}
 	n += len(m.unknownFields)
 	return n
 }
@@ -4699,6 +4728,12 @@ func (m *Send) SizeVT() (n int) {
 	}
 	if m.Streaming {
 		n += 2
+	}
+	if len(m.Media) > 0 {
+		for _, s := range m.Media {
+			l = len(s)
+			n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+		}
 	}
 	n += len(m.unknownFields)
 	return n
@@ -8721,6 +8756,44 @@ func (m *Limits) UnmarshalVT(dAtA []byte) error {
 					break
 				}
 			}
+		case 22:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field MediaBytes", wireType)
+			}
+			m.MediaBytes = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.MediaBytes |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 23:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Media", wireType)
+			}
+			m.Media = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.Media |= uint32(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
 		default:
 			iNdEx = preIndex
 			skippy, err := protohelpers.Skip(dAtA[iNdEx:])
@@ -9262,6 +9335,38 @@ func (m *Send) UnmarshalVT(dAtA []byte) error {
 				}
 			}
 			m.Streaming = bool(v != 0)
+		case 12:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Media", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return protohelpers.ErrInvalidLength
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return protohelpers.ErrInvalidLength
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Media = append(m.Media, string(dAtA[iNdEx:postIndex]))
+			iNdEx = postIndex
 		default:
 			iNdEx = preIndex
 			skippy, err := protohelpers.Skip(dAtA[iNdEx:])

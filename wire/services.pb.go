@@ -6939,6 +6939,344 @@ func (*RefuseJoinResponse) Descriptor() ([]byte, []int) {
 	return file_skein_v1_services_proto_rawDescGZIP(), []int{121}
 }
 
+// Names an upload, and a message that names it: with that the server need not look for one. The caller's own need none.
+type MediaPlace struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Conversation  string                 `protobuf:"bytes,2,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	Seq           uint64                 `protobuf:"varint,3,opt,name=seq,proto3" json:"seq,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MediaPlace) Reset() {
+	*x = MediaPlace{}
+	mi := &file_skein_v1_services_proto_msgTypes[122]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MediaPlace) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MediaPlace) ProtoMessage() {}
+
+func (x *MediaPlace) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[122]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MediaPlace.ProtoReflect.Descriptor instead.
+func (*MediaPlace) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{122}
+}
+
+func (x *MediaPlace) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *MediaPlace) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *MediaPlace) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+type GetMediaRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most 100.
+	Media         []*MediaPlace `protobuf:"bytes,1,rep,name=media,proto3" json:"media,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetMediaRequest) Reset() {
+	*x = GetMediaRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[123]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetMediaRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetMediaRequest) ProtoMessage() {}
+
+func (x *GetMediaRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[123]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetMediaRequest.ProtoReflect.Descriptor instead.
+func (*GetMediaRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{123}
+}
+
+func (x *GetMediaRequest) GetMedia() []*MediaPlace {
+	if x != nil {
+		return x.Media
+	}
+	return nil
+}
+
+type GetMediaResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In the order of the request, without those that are not there for the caller.
+	Media         []*Media `protobuf:"bytes,1,rep,name=media,proto3" json:"media,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetMediaResponse) Reset() {
+	*x = GetMediaResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[124]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetMediaResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetMediaResponse) ProtoMessage() {}
+
+func (x *GetMediaResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[124]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetMediaResponse.ProtoReflect.Descriptor instead.
+func (*GetMediaResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{124}
+}
+
+func (x *GetMediaResponse) GetMedia() []*Media {
+	if x != nil {
+		return x.Media
+	}
+	return nil
+}
+
+type LinkMediaRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Media *MediaPlace            `protobuf:"bytes,1,opt,name=media,proto3" json:"media,omitempty"`
+	// Of the small picture.
+	Thumbnail     bool `protobuf:"varint,2,opt,name=thumbnail,proto3" json:"thumbnail,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LinkMediaRequest) Reset() {
+	*x = LinkMediaRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[125]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LinkMediaRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LinkMediaRequest) ProtoMessage() {}
+
+func (x *LinkMediaRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[125]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LinkMediaRequest.ProtoReflect.Descriptor instead.
+func (*LinkMediaRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{125}
+}
+
+func (x *LinkMediaRequest) GetMedia() *MediaPlace {
+	if x != nil {
+		return x.Media
+	}
+	return nil
+}
+
+func (x *LinkMediaRequest) GetThumbnail() bool {
+	if x != nil {
+		return x.Thumbnail
+	}
+	return false
+}
+
+type LinkMediaResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A path of this server, with a query: /media/…
+	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	// Until when it holds, Unix milliseconds. What its user may not fetch any more it does not give, either.
+	UntilMs       int64 `protobuf:"varint,2,opt,name=until_ms,json=untilMs,proto3" json:"until_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LinkMediaResponse) Reset() {
+	*x = LinkMediaResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[126]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LinkMediaResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LinkMediaResponse) ProtoMessage() {}
+
+func (x *LinkMediaResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[126]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LinkMediaResponse.ProtoReflect.Descriptor instead.
+func (*LinkMediaResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{126}
+}
+
+func (x *LinkMediaResponse) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *LinkMediaResponse) GetUntilMs() int64 {
+	if x != nil {
+		return x.UntilMs
+	}
+	return 0
+}
+
+type DeleteMediaRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteMediaRequest) Reset() {
+	*x = DeleteMediaRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[127]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteMediaRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteMediaRequest) ProtoMessage() {}
+
+func (x *DeleteMediaRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[127]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteMediaRequest.ProtoReflect.Descriptor instead.
+func (*DeleteMediaRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{127}
+}
+
+func (x *DeleteMediaRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type DeleteMediaResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteMediaResponse) Reset() {
+	*x = DeleteMediaResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[128]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteMediaResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteMediaResponse) ProtoMessage() {}
+
+func (x *DeleteMediaResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[128]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteMediaResponse.ProtoReflect.Descriptor instead.
+func (*DeleteMediaResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{128}
+}
+
 type SendMessageRequest struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
@@ -6954,14 +7292,16 @@ type SendMessageRequest struct {
 	// As in the Send. SPEC §4.22.
 	Silent bool `protobuf:"varint,9,opt,name=silent,proto3" json:"silent,omitempty"`
 	// As in the Send. SPEC §4.26.
-	Streaming     bool `protobuf:"varint,10,opt,name=streaming,proto3" json:"streaming,omitempty"`
+	Streaming bool `protobuf:"varint,10,opt,name=streaming,proto3" json:"streaming,omitempty"`
+	// As in the Send. SPEC §13.
+	Media         []string `protobuf:"bytes,11,rep,name=media,proto3" json:"media,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SendMessageRequest) Reset() {
 	*x = SendMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[122]
+	mi := &file_skein_v1_services_proto_msgTypes[129]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6973,7 +7313,7 @@ func (x *SendMessageRequest) String() string {
 func (*SendMessageRequest) ProtoMessage() {}
 
 func (x *SendMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[122]
+	mi := &file_skein_v1_services_proto_msgTypes[129]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6986,7 +7326,7 @@ func (x *SendMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendMessageRequest.ProtoReflect.Descriptor instead.
 func (*SendMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{122}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{129}
 }
 
 func (x *SendMessageRequest) GetConversation() string {
@@ -7059,6 +7399,13 @@ func (x *SendMessageRequest) GetStreaming() bool {
 	return false
 }
 
+func (x *SendMessageRequest) GetMedia() []string {
+	if x != nil {
+		return x.Media
+	}
+	return nil
+}
+
 type SendMessageResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            []byte                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -7070,7 +7417,7 @@ type SendMessageResponse struct {
 
 func (x *SendMessageResponse) Reset() {
 	*x = SendMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[123]
+	mi := &file_skein_v1_services_proto_msgTypes[130]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7082,7 +7429,7 @@ func (x *SendMessageResponse) String() string {
 func (*SendMessageResponse) ProtoMessage() {}
 
 func (x *SendMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[123]
+	mi := &file_skein_v1_services_proto_msgTypes[130]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7095,7 +7442,7 @@ func (x *SendMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendMessageResponse.ProtoReflect.Descriptor instead.
 func (*SendMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{123}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{130}
 }
 
 func (x *SendMessageResponse) GetId() []byte {
@@ -7140,7 +7487,7 @@ type StreamMessageRequest struct {
 
 func (x *StreamMessageRequest) Reset() {
 	*x = StreamMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[124]
+	mi := &file_skein_v1_services_proto_msgTypes[131]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7152,7 +7499,7 @@ func (x *StreamMessageRequest) String() string {
 func (*StreamMessageRequest) ProtoMessage() {}
 
 func (x *StreamMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[124]
+	mi := &file_skein_v1_services_proto_msgTypes[131]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7165,7 +7512,7 @@ func (x *StreamMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamMessageRequest.ProtoReflect.Descriptor instead.
 func (*StreamMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{124}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{131}
 }
 
 func (x *StreamMessageRequest) GetConversation() string {
@@ -7228,7 +7575,7 @@ type StreamMessageResponse struct {
 
 func (x *StreamMessageResponse) Reset() {
 	*x = StreamMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[125]
+	mi := &file_skein_v1_services_proto_msgTypes[132]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7240,7 +7587,7 @@ func (x *StreamMessageResponse) String() string {
 func (*StreamMessageResponse) ProtoMessage() {}
 
 func (x *StreamMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[125]
+	mi := &file_skein_v1_services_proto_msgTypes[132]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7253,7 +7600,7 @@ func (x *StreamMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamMessageResponse.ProtoReflect.Descriptor instead.
 func (*StreamMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{125}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{132}
 }
 
 func (x *StreamMessageResponse) GetId() []byte {
@@ -7280,7 +7627,7 @@ type RecallMessageRequest struct {
 
 func (x *RecallMessageRequest) Reset() {
 	*x = RecallMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[126]
+	mi := &file_skein_v1_services_proto_msgTypes[133]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7292,7 +7639,7 @@ func (x *RecallMessageRequest) String() string {
 func (*RecallMessageRequest) ProtoMessage() {}
 
 func (x *RecallMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[126]
+	mi := &file_skein_v1_services_proto_msgTypes[133]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7305,7 +7652,7 @@ func (x *RecallMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallMessageRequest.ProtoReflect.Descriptor instead.
 func (*RecallMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{126}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{133}
 }
 
 func (x *RecallMessageRequest) GetConversation() string {
@@ -7332,7 +7679,7 @@ type RecallMessageResponse struct {
 
 func (x *RecallMessageResponse) Reset() {
 	*x = RecallMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[127]
+	mi := &file_skein_v1_services_proto_msgTypes[134]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7344,7 +7691,7 @@ func (x *RecallMessageResponse) String() string {
 func (*RecallMessageResponse) ProtoMessage() {}
 
 func (x *RecallMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[127]
+	mi := &file_skein_v1_services_proto_msgTypes[134]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7357,7 +7704,7 @@ func (x *RecallMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallMessageResponse.ProtoReflect.Descriptor instead.
 func (*RecallMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{127}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{134}
 }
 
 func (x *RecallMessageResponse) GetSeq() uint64 {
@@ -7384,7 +7731,7 @@ type EditMessageRequest struct {
 
 func (x *EditMessageRequest) Reset() {
 	*x = EditMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[128]
+	mi := &file_skein_v1_services_proto_msgTypes[135]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7396,7 +7743,7 @@ func (x *EditMessageRequest) String() string {
 func (*EditMessageRequest) ProtoMessage() {}
 
 func (x *EditMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[128]
+	mi := &file_skein_v1_services_proto_msgTypes[135]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7409,7 +7756,7 @@ func (x *EditMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditMessageRequest.ProtoReflect.Descriptor instead.
 func (*EditMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{128}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{135}
 }
 
 func (x *EditMessageRequest) GetConversation() string {
@@ -7473,7 +7820,7 @@ type EditMessageResponse struct {
 
 func (x *EditMessageResponse) Reset() {
 	*x = EditMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[129]
+	mi := &file_skein_v1_services_proto_msgTypes[136]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7485,7 +7832,7 @@ func (x *EditMessageResponse) String() string {
 func (*EditMessageResponse) ProtoMessage() {}
 
 func (x *EditMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[129]
+	mi := &file_skein_v1_services_proto_msgTypes[136]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7498,7 +7845,7 @@ func (x *EditMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditMessageResponse.ProtoReflect.Descriptor instead.
 func (*EditMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{129}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{136}
 }
 
 func (x *EditMessageResponse) GetId() []byte {
@@ -7536,7 +7883,7 @@ type ListEditsRequest struct {
 
 func (x *ListEditsRequest) Reset() {
 	*x = ListEditsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[130]
+	mi := &file_skein_v1_services_proto_msgTypes[137]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7548,7 +7895,7 @@ func (x *ListEditsRequest) String() string {
 func (*ListEditsRequest) ProtoMessage() {}
 
 func (x *ListEditsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[130]
+	mi := &file_skein_v1_services_proto_msgTypes[137]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7561,7 +7908,7 @@ func (x *ListEditsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEditsRequest.ProtoReflect.Descriptor instead.
 func (*ListEditsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{130}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{137}
 }
 
 func (x *ListEditsRequest) GetConversation() string {
@@ -7603,7 +7950,7 @@ type ListEditsResponse struct {
 
 func (x *ListEditsResponse) Reset() {
 	*x = ListEditsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[131]
+	mi := &file_skein_v1_services_proto_msgTypes[138]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7615,7 +7962,7 @@ func (x *ListEditsResponse) String() string {
 func (*ListEditsResponse) ProtoMessage() {}
 
 func (x *ListEditsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[131]
+	mi := &file_skein_v1_services_proto_msgTypes[138]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7628,7 +7975,7 @@ func (x *ListEditsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEditsResponse.ProtoReflect.Descriptor instead.
 func (*ListEditsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{131}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{138}
 }
 
 func (x *ListEditsResponse) GetVersions() []*Edited {
@@ -7662,7 +8009,7 @@ type Edited struct {
 
 func (x *Edited) Reset() {
 	*x = Edited{}
-	mi := &file_skein_v1_services_proto_msgTypes[132]
+	mi := &file_skein_v1_services_proto_msgTypes[139]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7674,7 +8021,7 @@ func (x *Edited) String() string {
 func (*Edited) ProtoMessage() {}
 
 func (x *Edited) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[132]
+	mi := &file_skein_v1_services_proto_msgTypes[139]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7687,7 +8034,7 @@ func (x *Edited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edited.ProtoReflect.Descriptor instead.
 func (*Edited) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{132}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{139}
 }
 
 func (x *Edited) GetVersion() uint32 {
@@ -7747,7 +8094,7 @@ type ReactToMessageRequest struct {
 
 func (x *ReactToMessageRequest) Reset() {
 	*x = ReactToMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[133]
+	mi := &file_skein_v1_services_proto_msgTypes[140]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7759,7 +8106,7 @@ func (x *ReactToMessageRequest) String() string {
 func (*ReactToMessageRequest) ProtoMessage() {}
 
 func (x *ReactToMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[133]
+	mi := &file_skein_v1_services_proto_msgTypes[140]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7772,7 +8119,7 @@ func (x *ReactToMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReactToMessageRequest.ProtoReflect.Descriptor instead.
 func (*ReactToMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{133}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{140}
 }
 
 func (x *ReactToMessageRequest) GetConversation() string {
@@ -7821,7 +8168,7 @@ type ReactToMessageResponse struct {
 
 func (x *ReactToMessageResponse) Reset() {
 	*x = ReactToMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[134]
+	mi := &file_skein_v1_services_proto_msgTypes[141]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7833,7 +8180,7 @@ func (x *ReactToMessageResponse) String() string {
 func (*ReactToMessageResponse) ProtoMessage() {}
 
 func (x *ReactToMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[134]
+	mi := &file_skein_v1_services_proto_msgTypes[141]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7846,7 +8193,7 @@ func (x *ReactToMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReactToMessageResponse.ProtoReflect.Descriptor instead.
 func (*ReactToMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{134}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{141}
 }
 
 func (x *ReactToMessageResponse) GetId() []byte {
@@ -7879,7 +8226,7 @@ type ListReactionsRequest struct {
 
 func (x *ListReactionsRequest) Reset() {
 	*x = ListReactionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[135]
+	mi := &file_skein_v1_services_proto_msgTypes[142]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7891,7 +8238,7 @@ func (x *ListReactionsRequest) String() string {
 func (*ListReactionsRequest) ProtoMessage() {}
 
 func (x *ListReactionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[135]
+	mi := &file_skein_v1_services_proto_msgTypes[142]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7904,7 +8251,7 @@ func (x *ListReactionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReactionsRequest.ProtoReflect.Descriptor instead.
 func (*ListReactionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{135}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{142}
 }
 
 func (x *ListReactionsRequest) GetConversation() string {
@@ -7953,7 +8300,7 @@ type ListReactionsResponse struct {
 
 func (x *ListReactionsResponse) Reset() {
 	*x = ListReactionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[136]
+	mi := &file_skein_v1_services_proto_msgTypes[143]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7965,7 +8312,7 @@ func (x *ListReactionsResponse) String() string {
 func (*ListReactionsResponse) ProtoMessage() {}
 
 func (x *ListReactionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[136]
+	mi := &file_skein_v1_services_proto_msgTypes[143]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7978,7 +8325,7 @@ func (x *ListReactionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReactionsResponse.ProtoReflect.Descriptor instead.
 func (*ListReactionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{136}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{143}
 }
 
 func (x *ListReactionsResponse) GetReacted() []*Reacted {
@@ -8006,7 +8353,7 @@ type ListReadersRequest struct {
 
 func (x *ListReadersRequest) Reset() {
 	*x = ListReadersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[137]
+	mi := &file_skein_v1_services_proto_msgTypes[144]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8018,7 +8365,7 @@ func (x *ListReadersRequest) String() string {
 func (*ListReadersRequest) ProtoMessage() {}
 
 func (x *ListReadersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[137]
+	mi := &file_skein_v1_services_proto_msgTypes[144]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8031,7 +8378,7 @@ func (x *ListReadersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReadersRequest.ProtoReflect.Descriptor instead.
 func (*ListReadersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{137}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{144}
 }
 
 func (x *ListReadersRequest) GetConversation() string {
@@ -8060,7 +8407,7 @@ type ListReadersResponse struct {
 
 func (x *ListReadersResponse) Reset() {
 	*x = ListReadersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[138]
+	mi := &file_skein_v1_services_proto_msgTypes[145]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8072,7 +8419,7 @@ func (x *ListReadersResponse) String() string {
 func (*ListReadersResponse) ProtoMessage() {}
 
 func (x *ListReadersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[138]
+	mi := &file_skein_v1_services_proto_msgTypes[145]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8085,7 +8432,7 @@ func (x *ListReadersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReadersResponse.ProtoReflect.Descriptor instead.
 func (*ListReadersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{138}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{145}
 }
 
 func (x *ListReadersResponse) GetRead() []string {
@@ -8113,7 +8460,7 @@ type Reacted struct {
 
 func (x *Reacted) Reset() {
 	*x = Reacted{}
-	mi := &file_skein_v1_services_proto_msgTypes[139]
+	mi := &file_skein_v1_services_proto_msgTypes[146]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8125,7 +8472,7 @@ func (x *Reacted) String() string {
 func (*Reacted) ProtoMessage() {}
 
 func (x *Reacted) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[139]
+	mi := &file_skein_v1_services_proto_msgTypes[146]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8138,7 +8485,7 @@ func (x *Reacted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reacted.ProtoReflect.Descriptor instead.
 func (*Reacted) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{139}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{146}
 }
 
 func (x *Reacted) GetUser() string {
@@ -8169,7 +8516,7 @@ type VoteInPollRequest struct {
 
 func (x *VoteInPollRequest) Reset() {
 	*x = VoteInPollRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[140]
+	mi := &file_skein_v1_services_proto_msgTypes[147]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8181,7 +8528,7 @@ func (x *VoteInPollRequest) String() string {
 func (*VoteInPollRequest) ProtoMessage() {}
 
 func (x *VoteInPollRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[140]
+	mi := &file_skein_v1_services_proto_msgTypes[147]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8194,7 +8541,7 @@ func (x *VoteInPollRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VoteInPollRequest.ProtoReflect.Descriptor instead.
 func (*VoteInPollRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{140}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{147}
 }
 
 func (x *VoteInPollRequest) GetConversation() string {
@@ -8236,7 +8583,7 @@ type VoteInPollResponse struct {
 
 func (x *VoteInPollResponse) Reset() {
 	*x = VoteInPollResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[141]
+	mi := &file_skein_v1_services_proto_msgTypes[148]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8248,7 +8595,7 @@ func (x *VoteInPollResponse) String() string {
 func (*VoteInPollResponse) ProtoMessage() {}
 
 func (x *VoteInPollResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[141]
+	mi := &file_skein_v1_services_proto_msgTypes[148]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8261,7 +8608,7 @@ func (x *VoteInPollResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VoteInPollResponse.ProtoReflect.Descriptor instead.
 func (*VoteInPollResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{141}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{148}
 }
 
 func (x *VoteInPollResponse) GetId() []byte {
@@ -8289,7 +8636,7 @@ type EndPollRequest struct {
 
 func (x *EndPollRequest) Reset() {
 	*x = EndPollRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[142]
+	mi := &file_skein_v1_services_proto_msgTypes[149]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8301,7 +8648,7 @@ func (x *EndPollRequest) String() string {
 func (*EndPollRequest) ProtoMessage() {}
 
 func (x *EndPollRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[142]
+	mi := &file_skein_v1_services_proto_msgTypes[149]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8314,7 +8661,7 @@ func (x *EndPollRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndPollRequest.ProtoReflect.Descriptor instead.
 func (*EndPollRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{142}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{149}
 }
 
 func (x *EndPollRequest) GetConversation() string {
@@ -8349,7 +8696,7 @@ type EndPollResponse struct {
 
 func (x *EndPollResponse) Reset() {
 	*x = EndPollResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[143]
+	mi := &file_skein_v1_services_proto_msgTypes[150]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8361,7 +8708,7 @@ func (x *EndPollResponse) String() string {
 func (*EndPollResponse) ProtoMessage() {}
 
 func (x *EndPollResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[143]
+	mi := &file_skein_v1_services_proto_msgTypes[150]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8374,7 +8721,7 @@ func (x *EndPollResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndPollResponse.ProtoReflect.Descriptor instead.
 func (*EndPollResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{143}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{150}
 }
 
 func (x *EndPollResponse) GetId() []byte {
@@ -8407,7 +8754,7 @@ type ListVotesRequest struct {
 
 func (x *ListVotesRequest) Reset() {
 	*x = ListVotesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[144]
+	mi := &file_skein_v1_services_proto_msgTypes[151]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8419,7 +8766,7 @@ func (x *ListVotesRequest) String() string {
 func (*ListVotesRequest) ProtoMessage() {}
 
 func (x *ListVotesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[144]
+	mi := &file_skein_v1_services_proto_msgTypes[151]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8432,7 +8779,7 @@ func (x *ListVotesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVotesRequest.ProtoReflect.Descriptor instead.
 func (*ListVotesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{144}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{151}
 }
 
 func (x *ListVotesRequest) GetConversation() string {
@@ -8481,7 +8828,7 @@ type ListVotesResponse struct {
 
 func (x *ListVotesResponse) Reset() {
 	*x = ListVotesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[145]
+	mi := &file_skein_v1_services_proto_msgTypes[152]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8493,7 +8840,7 @@ func (x *ListVotesResponse) String() string {
 func (*ListVotesResponse) ProtoMessage() {}
 
 func (x *ListVotesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[145]
+	mi := &file_skein_v1_services_proto_msgTypes[152]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8506,7 +8853,7 @@ func (x *ListVotesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVotesResponse.ProtoReflect.Descriptor instead.
 func (*ListVotesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{145}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{152}
 }
 
 func (x *ListVotesResponse) GetVoted() []*Voted {
@@ -8539,7 +8886,7 @@ type ForwardMessagesRequest struct {
 
 func (x *ForwardMessagesRequest) Reset() {
 	*x = ForwardMessagesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[146]
+	mi := &file_skein_v1_services_proto_msgTypes[153]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8551,7 +8898,7 @@ func (x *ForwardMessagesRequest) String() string {
 func (*ForwardMessagesRequest) ProtoMessage() {}
 
 func (x *ForwardMessagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[146]
+	mi := &file_skein_v1_services_proto_msgTypes[153]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8564,7 +8911,7 @@ func (x *ForwardMessagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardMessagesRequest.ProtoReflect.Descriptor instead.
 func (*ForwardMessagesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{146}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{153}
 }
 
 func (x *ForwardMessagesRequest) GetConversation() string {
@@ -8607,7 +8954,7 @@ type ForwardSource struct {
 
 func (x *ForwardSource) Reset() {
 	*x = ForwardSource{}
-	mi := &file_skein_v1_services_proto_msgTypes[147]
+	mi := &file_skein_v1_services_proto_msgTypes[154]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8619,7 +8966,7 @@ func (x *ForwardSource) String() string {
 func (*ForwardSource) ProtoMessage() {}
 
 func (x *ForwardSource) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[147]
+	mi := &file_skein_v1_services_proto_msgTypes[154]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8632,7 +8979,7 @@ func (x *ForwardSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardSource.ProtoReflect.Descriptor instead.
 func (*ForwardSource) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{147}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{154}
 }
 
 func (x *ForwardSource) GetConversation() string {
@@ -8668,7 +9015,7 @@ type ForwardMerge struct {
 
 func (x *ForwardMerge) Reset() {
 	*x = ForwardMerge{}
-	mi := &file_skein_v1_services_proto_msgTypes[148]
+	mi := &file_skein_v1_services_proto_msgTypes[155]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8680,7 +9027,7 @@ func (x *ForwardMerge) String() string {
 func (*ForwardMerge) ProtoMessage() {}
 
 func (x *ForwardMerge) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[148]
+	mi := &file_skein_v1_services_proto_msgTypes[155]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8693,7 +9040,7 @@ func (x *ForwardMerge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardMerge.ProtoReflect.Descriptor instead.
 func (*ForwardMerge) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{148}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{155}
 }
 
 func (x *ForwardMerge) GetTitle() string {
@@ -8722,7 +9069,7 @@ type ForwardMessagesResponse struct {
 
 func (x *ForwardMessagesResponse) Reset() {
 	*x = ForwardMessagesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[149]
+	mi := &file_skein_v1_services_proto_msgTypes[156]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8734,7 +9081,7 @@ func (x *ForwardMessagesResponse) String() string {
 func (*ForwardMessagesResponse) ProtoMessage() {}
 
 func (x *ForwardMessagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[149]
+	mi := &file_skein_v1_services_proto_msgTypes[156]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8747,7 +9094,7 @@ func (x *ForwardMessagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardMessagesResponse.ProtoReflect.Descriptor instead.
 func (*ForwardMessagesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{149}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{156}
 }
 
 func (x *ForwardMessagesResponse) GetForwarded() []*Forwarded {
@@ -8775,7 +9122,7 @@ type Forwarded struct {
 
 func (x *Forwarded) Reset() {
 	*x = Forwarded{}
-	mi := &file_skein_v1_services_proto_msgTypes[150]
+	mi := &file_skein_v1_services_proto_msgTypes[157]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8787,7 +9134,7 @@ func (x *Forwarded) String() string {
 func (*Forwarded) ProtoMessage() {}
 
 func (x *Forwarded) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[150]
+	mi := &file_skein_v1_services_proto_msgTypes[157]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8800,7 +9147,7 @@ func (x *Forwarded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Forwarded.ProtoReflect.Descriptor instead.
 func (*Forwarded) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{150}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{157}
 }
 
 func (x *Forwarded) GetId() []byte {
@@ -8837,7 +9184,7 @@ type PinMessageRequest struct {
 
 func (x *PinMessageRequest) Reset() {
 	*x = PinMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[151]
+	mi := &file_skein_v1_services_proto_msgTypes[158]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8849,7 +9196,7 @@ func (x *PinMessageRequest) String() string {
 func (*PinMessageRequest) ProtoMessage() {}
 
 func (x *PinMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[151]
+	mi := &file_skein_v1_services_proto_msgTypes[158]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8862,7 +9209,7 @@ func (x *PinMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PinMessageRequest.ProtoReflect.Descriptor instead.
 func (*PinMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{151}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{158}
 }
 
 func (x *PinMessageRequest) GetConversation() string {
@@ -8904,7 +9251,7 @@ type PinMessageResponse struct {
 
 func (x *PinMessageResponse) Reset() {
 	*x = PinMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[152]
+	mi := &file_skein_v1_services_proto_msgTypes[159]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8916,7 +9263,7 @@ func (x *PinMessageResponse) String() string {
 func (*PinMessageResponse) ProtoMessage() {}
 
 func (x *PinMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[152]
+	mi := &file_skein_v1_services_proto_msgTypes[159]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8929,7 +9276,7 @@ func (x *PinMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PinMessageResponse.ProtoReflect.Descriptor instead.
 func (*PinMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{152}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{159}
 }
 
 func (x *PinMessageResponse) GetId() []byte {
@@ -8959,7 +9306,7 @@ type ListPinsRequest struct {
 
 func (x *ListPinsRequest) Reset() {
 	*x = ListPinsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[153]
+	mi := &file_skein_v1_services_proto_msgTypes[160]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8971,7 +9318,7 @@ func (x *ListPinsRequest) String() string {
 func (*ListPinsRequest) ProtoMessage() {}
 
 func (x *ListPinsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[153]
+	mi := &file_skein_v1_services_proto_msgTypes[160]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8984,7 +9331,7 @@ func (x *ListPinsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPinsRequest.ProtoReflect.Descriptor instead.
 func (*ListPinsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{153}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{160}
 }
 
 func (x *ListPinsRequest) GetConversation() string {
@@ -9020,7 +9367,7 @@ type ListPinsResponse struct {
 
 func (x *ListPinsResponse) Reset() {
 	*x = ListPinsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[154]
+	mi := &file_skein_v1_services_proto_msgTypes[161]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9032,7 +9379,7 @@ func (x *ListPinsResponse) String() string {
 func (*ListPinsResponse) ProtoMessage() {}
 
 func (x *ListPinsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[154]
+	mi := &file_skein_v1_services_proto_msgTypes[161]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9045,7 +9392,7 @@ func (x *ListPinsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPinsResponse.ProtoReflect.Descriptor instead.
 func (*ListPinsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{154}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{161}
 }
 
 func (x *ListPinsResponse) GetEntries() []*Entry {
@@ -9074,7 +9421,7 @@ type ScheduleMessageRequest struct {
 
 func (x *ScheduleMessageRequest) Reset() {
 	*x = ScheduleMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[155]
+	mi := &file_skein_v1_services_proto_msgTypes[162]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9086,7 +9433,7 @@ func (x *ScheduleMessageRequest) String() string {
 func (*ScheduleMessageRequest) ProtoMessage() {}
 
 func (x *ScheduleMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[155]
+	mi := &file_skein_v1_services_proto_msgTypes[162]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9099,7 +9446,7 @@ func (x *ScheduleMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScheduleMessageRequest.ProtoReflect.Descriptor instead.
 func (*ScheduleMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{155}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{162}
 }
 
 func (x *ScheduleMessageRequest) GetMessage() *SendMessageRequest {
@@ -9125,7 +9472,7 @@ type ScheduleMessageResponse struct {
 
 func (x *ScheduleMessageResponse) Reset() {
 	*x = ScheduleMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[156]
+	mi := &file_skein_v1_services_proto_msgTypes[163]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9137,7 +9484,7 @@ func (x *ScheduleMessageResponse) String() string {
 func (*ScheduleMessageResponse) ProtoMessage() {}
 
 func (x *ScheduleMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[156]
+	mi := &file_skein_v1_services_proto_msgTypes[163]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9150,7 +9497,7 @@ func (x *ScheduleMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScheduleMessageResponse.ProtoReflect.Descriptor instead.
 func (*ScheduleMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{156}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{163}
 }
 
 func (x *ScheduleMessageResponse) GetId() []byte {
@@ -9176,7 +9523,7 @@ type Scheduled struct {
 
 func (x *Scheduled) Reset() {
 	*x = Scheduled{}
-	mi := &file_skein_v1_services_proto_msgTypes[157]
+	mi := &file_skein_v1_services_proto_msgTypes[164]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9188,7 +9535,7 @@ func (x *Scheduled) String() string {
 func (*Scheduled) ProtoMessage() {}
 
 func (x *Scheduled) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[157]
+	mi := &file_skein_v1_services_proto_msgTypes[164]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9201,7 +9548,7 @@ func (x *Scheduled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Scheduled.ProtoReflect.Descriptor instead.
 func (*Scheduled) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{157}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{164}
 }
 
 func (x *Scheduled) GetMessage() *SendMessageRequest {
@@ -9251,7 +9598,7 @@ type ListScheduledRequest struct {
 
 func (x *ListScheduledRequest) Reset() {
 	*x = ListScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[158]
+	mi := &file_skein_v1_services_proto_msgTypes[165]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9263,7 +9610,7 @@ func (x *ListScheduledRequest) String() string {
 func (*ListScheduledRequest) ProtoMessage() {}
 
 func (x *ListScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[158]
+	mi := &file_skein_v1_services_proto_msgTypes[165]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9276,7 +9623,7 @@ func (x *ListScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListScheduledRequest.ProtoReflect.Descriptor instead.
 func (*ListScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{158}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{165}
 }
 
 func (x *ListScheduledRequest) GetLimit() uint32 {
@@ -9304,7 +9651,7 @@ type ListScheduledResponse struct {
 
 func (x *ListScheduledResponse) Reset() {
 	*x = ListScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[159]
+	mi := &file_skein_v1_services_proto_msgTypes[166]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9316,7 +9663,7 @@ func (x *ListScheduledResponse) String() string {
 func (*ListScheduledResponse) ProtoMessage() {}
 
 func (x *ListScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[159]
+	mi := &file_skein_v1_services_proto_msgTypes[166]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9329,7 +9676,7 @@ func (x *ListScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListScheduledResponse.ProtoReflect.Descriptor instead.
 func (*ListScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{159}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{166}
 }
 
 func (x *ListScheduledResponse) GetScheduled() []*Scheduled {
@@ -9359,7 +9706,7 @@ type ChangeScheduledRequest struct {
 
 func (x *ChangeScheduledRequest) Reset() {
 	*x = ChangeScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[160]
+	mi := &file_skein_v1_services_proto_msgTypes[167]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9371,7 +9718,7 @@ func (x *ChangeScheduledRequest) String() string {
 func (*ChangeScheduledRequest) ProtoMessage() {}
 
 func (x *ChangeScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[160]
+	mi := &file_skein_v1_services_proto_msgTypes[167]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9384,7 +9731,7 @@ func (x *ChangeScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeScheduledRequest.ProtoReflect.Descriptor instead.
 func (*ChangeScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{160}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{167}
 }
 
 func (x *ChangeScheduledRequest) GetId() []byte {
@@ -9416,7 +9763,7 @@ type ChangeScheduledResponse struct {
 
 func (x *ChangeScheduledResponse) Reset() {
 	*x = ChangeScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[161]
+	mi := &file_skein_v1_services_proto_msgTypes[168]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9428,7 +9775,7 @@ func (x *ChangeScheduledResponse) String() string {
 func (*ChangeScheduledResponse) ProtoMessage() {}
 
 func (x *ChangeScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[161]
+	mi := &file_skein_v1_services_proto_msgTypes[168]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9441,7 +9788,7 @@ func (x *ChangeScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeScheduledResponse.ProtoReflect.Descriptor instead.
 func (*ChangeScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{161}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{168}
 }
 
 type CancelScheduledRequest struct {
@@ -9453,7 +9800,7 @@ type CancelScheduledRequest struct {
 
 func (x *CancelScheduledRequest) Reset() {
 	*x = CancelScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[162]
+	mi := &file_skein_v1_services_proto_msgTypes[169]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9465,7 +9812,7 @@ func (x *CancelScheduledRequest) String() string {
 func (*CancelScheduledRequest) ProtoMessage() {}
 
 func (x *CancelScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[162]
+	mi := &file_skein_v1_services_proto_msgTypes[169]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9478,7 +9825,7 @@ func (x *CancelScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelScheduledRequest.ProtoReflect.Descriptor instead.
 func (*CancelScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{162}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{169}
 }
 
 func (x *CancelScheduledRequest) GetId() []byte {
@@ -9496,7 +9843,7 @@ type CancelScheduledResponse struct {
 
 func (x *CancelScheduledResponse) Reset() {
 	*x = CancelScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[163]
+	mi := &file_skein_v1_services_proto_msgTypes[170]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9508,7 +9855,7 @@ func (x *CancelScheduledResponse) String() string {
 func (*CancelScheduledResponse) ProtoMessage() {}
 
 func (x *CancelScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[163]
+	mi := &file_skein_v1_services_proto_msgTypes[170]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9521,7 +9868,7 @@ func (x *CancelScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelScheduledResponse.ProtoReflect.Descriptor instead.
 func (*CancelScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{163}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{170}
 }
 
 // What a user chose.
@@ -9536,7 +9883,7 @@ type Voted struct {
 
 func (x *Voted) Reset() {
 	*x = Voted{}
-	mi := &file_skein_v1_services_proto_msgTypes[164]
+	mi := &file_skein_v1_services_proto_msgTypes[171]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9548,7 +9895,7 @@ func (x *Voted) String() string {
 func (*Voted) ProtoMessage() {}
 
 func (x *Voted) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[164]
+	mi := &file_skein_v1_services_proto_msgTypes[171]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9561,7 +9908,7 @@ func (x *Voted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Voted.ProtoReflect.Descriptor instead.
 func (*Voted) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{164}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{171}
 }
 
 func (x *Voted) GetUser() string {
@@ -9589,7 +9936,7 @@ type ListMentionsRequest struct {
 
 func (x *ListMentionsRequest) Reset() {
 	*x = ListMentionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[165]
+	mi := &file_skein_v1_services_proto_msgTypes[172]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9601,7 +9948,7 @@ func (x *ListMentionsRequest) String() string {
 func (*ListMentionsRequest) ProtoMessage() {}
 
 func (x *ListMentionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[165]
+	mi := &file_skein_v1_services_proto_msgTypes[172]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9614,7 +9961,7 @@ func (x *ListMentionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMentionsRequest.ProtoReflect.Descriptor instead.
 func (*ListMentionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{165}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{172}
 }
 
 func (x *ListMentionsRequest) GetLimit() uint32 {
@@ -9643,7 +9990,7 @@ type ListMentionsResponse struct {
 
 func (x *ListMentionsResponse) Reset() {
 	*x = ListMentionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[166]
+	mi := &file_skein_v1_services_proto_msgTypes[173]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9655,7 +10002,7 @@ func (x *ListMentionsResponse) String() string {
 func (*ListMentionsResponse) ProtoMessage() {}
 
 func (x *ListMentionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[166]
+	mi := &file_skein_v1_services_proto_msgTypes[173]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9668,7 +10015,7 @@ func (x *ListMentionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMentionsResponse.ProtoReflect.Descriptor instead.
 func (*ListMentionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{166}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{173}
 }
 
 func (x *ListMentionsResponse) GetEntries() []*Entry {
@@ -9707,7 +10054,7 @@ type SearchMessagesRequest struct {
 
 func (x *SearchMessagesRequest) Reset() {
 	*x = SearchMessagesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[167]
+	mi := &file_skein_v1_services_proto_msgTypes[174]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9719,7 +10066,7 @@ func (x *SearchMessagesRequest) String() string {
 func (*SearchMessagesRequest) ProtoMessage() {}
 
 func (x *SearchMessagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[167]
+	mi := &file_skein_v1_services_proto_msgTypes[174]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9732,7 +10079,7 @@ func (x *SearchMessagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchMessagesRequest.ProtoReflect.Descriptor instead.
 func (*SearchMessagesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{167}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{174}
 }
 
 func (x *SearchMessagesRequest) GetQuery() string {
@@ -9806,7 +10153,7 @@ type SearchMessagesResponse struct {
 
 func (x *SearchMessagesResponse) Reset() {
 	*x = SearchMessagesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[168]
+	mi := &file_skein_v1_services_proto_msgTypes[175]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9818,7 +10165,7 @@ func (x *SearchMessagesResponse) String() string {
 func (*SearchMessagesResponse) ProtoMessage() {}
 
 func (x *SearchMessagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[168]
+	mi := &file_skein_v1_services_proto_msgTypes[175]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9831,7 +10178,7 @@ func (x *SearchMessagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchMessagesResponse.ProtoReflect.Descriptor instead.
 func (*SearchMessagesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{168}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{175}
 }
 
 func (x *SearchMessagesResponse) GetFound() []*FoundMessage {
@@ -9874,7 +10221,7 @@ type FoundMessage struct {
 
 func (x *FoundMessage) Reset() {
 	*x = FoundMessage{}
-	mi := &file_skein_v1_services_proto_msgTypes[169]
+	mi := &file_skein_v1_services_proto_msgTypes[176]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9886,7 +10233,7 @@ func (x *FoundMessage) String() string {
 func (*FoundMessage) ProtoMessage() {}
 
 func (x *FoundMessage) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[169]
+	mi := &file_skein_v1_services_proto_msgTypes[176]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9899,7 +10246,7 @@ func (x *FoundMessage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FoundMessage.ProtoReflect.Descriptor instead.
 func (*FoundMessage) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{169}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{176}
 }
 
 func (x *FoundMessage) GetEntry() *Entry {
@@ -9930,7 +10277,7 @@ type TextMatch struct {
 
 func (x *TextMatch) Reset() {
 	*x = TextMatch{}
-	mi := &file_skein_v1_services_proto_msgTypes[170]
+	mi := &file_skein_v1_services_proto_msgTypes[177]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9942,7 +10289,7 @@ func (x *TextMatch) String() string {
 func (*TextMatch) ProtoMessage() {}
 
 func (x *TextMatch) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[170]
+	mi := &file_skein_v1_services_proto_msgTypes[177]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9955,7 +10302,7 @@ func (x *TextMatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TextMatch.ProtoReflect.Descriptor instead.
 func (*TextMatch) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{170}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{177}
 }
 
 func (x *TextMatch) GetField() string {
@@ -9994,7 +10341,7 @@ type ListEntriesRequest struct {
 
 func (x *ListEntriesRequest) Reset() {
 	*x = ListEntriesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[171]
+	mi := &file_skein_v1_services_proto_msgTypes[178]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10006,7 +10353,7 @@ func (x *ListEntriesRequest) String() string {
 func (*ListEntriesRequest) ProtoMessage() {}
 
 func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[171]
+	mi := &file_skein_v1_services_proto_msgTypes[178]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10019,7 +10366,7 @@ func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{171}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{178}
 }
 
 func (x *ListEntriesRequest) GetConversation() string {
@@ -10071,7 +10418,7 @@ type ListEntriesResponse struct {
 
 func (x *ListEntriesResponse) Reset() {
 	*x = ListEntriesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[172]
+	mi := &file_skein_v1_services_proto_msgTypes[179]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10083,7 +10430,7 @@ func (x *ListEntriesResponse) String() string {
 func (*ListEntriesResponse) ProtoMessage() {}
 
 func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[172]
+	mi := &file_skein_v1_services_proto_msgTypes[179]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10096,7 +10443,7 @@ func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{172}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{179}
 }
 
 func (x *ListEntriesResponse) GetEntries() []*Entry {
@@ -10148,7 +10495,7 @@ type ListConversationsRequest struct {
 
 func (x *ListConversationsRequest) Reset() {
 	*x = ListConversationsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[173]
+	mi := &file_skein_v1_services_proto_msgTypes[180]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10160,7 +10507,7 @@ func (x *ListConversationsRequest) String() string {
 func (*ListConversationsRequest) ProtoMessage() {}
 
 func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[173]
+	mi := &file_skein_v1_services_proto_msgTypes[180]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10173,7 +10520,7 @@ func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsRequest.ProtoReflect.Descriptor instead.
 func (*ListConversationsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{173}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{180}
 }
 
 func (x *ListConversationsRequest) GetPosition() string {
@@ -10220,7 +10567,7 @@ type ListConversationsResponse struct {
 
 func (x *ListConversationsResponse) Reset() {
 	*x = ListConversationsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[174]
+	mi := &file_skein_v1_services_proto_msgTypes[181]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10232,7 +10579,7 @@ func (x *ListConversationsResponse) String() string {
 func (*ListConversationsResponse) ProtoMessage() {}
 
 func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[174]
+	mi := &file_skein_v1_services_proto_msgTypes[181]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10245,7 +10592,7 @@ func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsResponse.ProtoReflect.Descriptor instead.
 func (*ListConversationsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{174}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{181}
 }
 
 func (x *ListConversationsResponse) GetDelta() *SyncDelta {
@@ -10265,7 +10612,7 @@ type MarkReadRequest struct {
 
 func (x *MarkReadRequest) Reset() {
 	*x = MarkReadRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[175]
+	mi := &file_skein_v1_services_proto_msgTypes[182]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10277,7 +10624,7 @@ func (x *MarkReadRequest) String() string {
 func (*MarkReadRequest) ProtoMessage() {}
 
 func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[175]
+	mi := &file_skein_v1_services_proto_msgTypes[182]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10290,7 +10637,7 @@ func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadRequest.ProtoReflect.Descriptor instead.
 func (*MarkReadRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{175}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{182}
 }
 
 func (x *MarkReadRequest) GetConversation() string {
@@ -10315,7 +10662,7 @@ type MarkReadResponse struct {
 
 func (x *MarkReadResponse) Reset() {
 	*x = MarkReadResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[176]
+	mi := &file_skein_v1_services_proto_msgTypes[183]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10327,7 +10674,7 @@ func (x *MarkReadResponse) String() string {
 func (*MarkReadResponse) ProtoMessage() {}
 
 func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[176]
+	mi := &file_skein_v1_services_proto_msgTypes[183]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10340,7 +10687,7 @@ func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadResponse.ProtoReflect.Descriptor instead.
 func (*MarkReadResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{176}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{183}
 }
 
 type SetMyStateRequest struct {
@@ -10365,7 +10712,7 @@ type SetMyStateRequest struct {
 
 func (x *SetMyStateRequest) Reset() {
 	*x = SetMyStateRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[177]
+	mi := &file_skein_v1_services_proto_msgTypes[184]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10377,7 +10724,7 @@ func (x *SetMyStateRequest) String() string {
 func (*SetMyStateRequest) ProtoMessage() {}
 
 func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[177]
+	mi := &file_skein_v1_services_proto_msgTypes[184]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10390,7 +10737,7 @@ func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateRequest.ProtoReflect.Descriptor instead.
 func (*SetMyStateRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{177}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{184}
 }
 
 func (x *SetMyStateRequest) GetConversation() string {
@@ -10467,7 +10814,7 @@ type SetLifetimeRequest struct {
 
 func (x *SetLifetimeRequest) Reset() {
 	*x = SetLifetimeRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[178]
+	mi := &file_skein_v1_services_proto_msgTypes[185]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10479,7 +10826,7 @@ func (x *SetLifetimeRequest) String() string {
 func (*SetLifetimeRequest) ProtoMessage() {}
 
 func (x *SetLifetimeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[178]
+	mi := &file_skein_v1_services_proto_msgTypes[185]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10492,7 +10839,7 @@ func (x *SetLifetimeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLifetimeRequest.ProtoReflect.Descriptor instead.
 func (*SetLifetimeRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{178}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{185}
 }
 
 func (x *SetLifetimeRequest) GetConversation() string {
@@ -10517,7 +10864,7 @@ type SetLifetimeResponse struct {
 
 func (x *SetLifetimeResponse) Reset() {
 	*x = SetLifetimeResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[179]
+	mi := &file_skein_v1_services_proto_msgTypes[186]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10529,7 +10876,7 @@ func (x *SetLifetimeResponse) String() string {
 func (*SetLifetimeResponse) ProtoMessage() {}
 
 func (x *SetLifetimeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[179]
+	mi := &file_skein_v1_services_proto_msgTypes[186]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10542,7 +10889,7 @@ func (x *SetLifetimeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLifetimeResponse.ProtoReflect.Descriptor instead.
 func (*SetLifetimeResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{179}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{186}
 }
 
 type SetMyStateResponse struct {
@@ -10554,7 +10901,7 @@ type SetMyStateResponse struct {
 
 func (x *SetMyStateResponse) Reset() {
 	*x = SetMyStateResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[180]
+	mi := &file_skein_v1_services_proto_msgTypes[187]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10566,7 +10913,7 @@ func (x *SetMyStateResponse) String() string {
 func (*SetMyStateResponse) ProtoMessage() {}
 
 func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[180]
+	mi := &file_skein_v1_services_proto_msgTypes[187]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10579,7 +10926,7 @@ func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateResponse.ProtoReflect.Descriptor instead.
 func (*SetMyStateResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{180}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{187}
 }
 
 func (x *SetMyStateResponse) GetState() *MyState {
@@ -10602,7 +10949,7 @@ type SetRetentionRequest struct {
 
 func (x *SetRetentionRequest) Reset() {
 	*x = SetRetentionRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[181]
+	mi := &file_skein_v1_services_proto_msgTypes[188]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10614,7 +10961,7 @@ func (x *SetRetentionRequest) String() string {
 func (*SetRetentionRequest) ProtoMessage() {}
 
 func (x *SetRetentionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[181]
+	mi := &file_skein_v1_services_proto_msgTypes[188]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10627,7 +10974,7 @@ func (x *SetRetentionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRetentionRequest.ProtoReflect.Descriptor instead.
 func (*SetRetentionRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{181}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{188}
 }
 
 func (x *SetRetentionRequest) GetConversation() string {
@@ -10659,7 +11006,7 @@ type SetRetentionResponse struct {
 
 func (x *SetRetentionResponse) Reset() {
 	*x = SetRetentionResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[182]
+	mi := &file_skein_v1_services_proto_msgTypes[189]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10671,7 +11018,7 @@ func (x *SetRetentionResponse) String() string {
 func (*SetRetentionResponse) ProtoMessage() {}
 
 func (x *SetRetentionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[182]
+	mi := &file_skein_v1_services_proto_msgTypes[189]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10684,7 +11031,7 @@ func (x *SetRetentionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRetentionResponse.ProtoReflect.Descriptor instead.
 func (*SetRetentionResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{182}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{189}
 }
 
 type GetRetentionRequest struct {
@@ -10696,7 +11043,7 @@ type GetRetentionRequest struct {
 
 func (x *GetRetentionRequest) Reset() {
 	*x = GetRetentionRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[183]
+	mi := &file_skein_v1_services_proto_msgTypes[190]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10708,7 +11055,7 @@ func (x *GetRetentionRequest) String() string {
 func (*GetRetentionRequest) ProtoMessage() {}
 
 func (x *GetRetentionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[183]
+	mi := &file_skein_v1_services_proto_msgTypes[190]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10721,7 +11068,7 @@ func (x *GetRetentionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRetentionRequest.ProtoReflect.Descriptor instead.
 func (*GetRetentionRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{183}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{190}
 }
 
 func (x *GetRetentionRequest) GetConversation() string {
@@ -10744,7 +11091,7 @@ type GetRetentionResponse struct {
 
 func (x *GetRetentionResponse) Reset() {
 	*x = GetRetentionResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[184]
+	mi := &file_skein_v1_services_proto_msgTypes[191]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10756,7 +11103,7 @@ func (x *GetRetentionResponse) String() string {
 func (*GetRetentionResponse) ProtoMessage() {}
 
 func (x *GetRetentionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[184]
+	mi := &file_skein_v1_services_proto_msgTypes[191]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10769,7 +11116,7 @@ func (x *GetRetentionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRetentionResponse.ProtoReflect.Descriptor instead.
 func (*GetRetentionResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{184}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{191}
 }
 
 func (x *GetRetentionResponse) GetKind() RetentionKind {
@@ -10804,7 +11151,7 @@ type ClaimAdminRequest struct {
 
 func (x *ClaimAdminRequest) Reset() {
 	*x = ClaimAdminRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[185]
+	mi := &file_skein_v1_services_proto_msgTypes[192]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10816,7 +11163,7 @@ func (x *ClaimAdminRequest) String() string {
 func (*ClaimAdminRequest) ProtoMessage() {}
 
 func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[185]
+	mi := &file_skein_v1_services_proto_msgTypes[192]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10829,7 +11176,7 @@ func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminRequest.ProtoReflect.Descriptor instead.
 func (*ClaimAdminRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{185}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{192}
 }
 
 func (x *ClaimAdminRequest) GetCode() string {
@@ -10862,7 +11209,7 @@ type ClaimAdminResponse struct {
 
 func (x *ClaimAdminResponse) Reset() {
 	*x = ClaimAdminResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[186]
+	mi := &file_skein_v1_services_proto_msgTypes[193]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10874,7 +11221,7 @@ func (x *ClaimAdminResponse) String() string {
 func (*ClaimAdminResponse) ProtoMessage() {}
 
 func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[186]
+	mi := &file_skein_v1_services_proto_msgTypes[193]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10887,7 +11234,7 @@ func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminResponse.ProtoReflect.Descriptor instead.
 func (*ClaimAdminResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{186}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{193}
 }
 
 func (x *ClaimAdminResponse) GetTokens() *Tokens {
@@ -10913,7 +11260,7 @@ type MintTokenRequest struct {
 
 func (x *MintTokenRequest) Reset() {
 	*x = MintTokenRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[187]
+	mi := &file_skein_v1_services_proto_msgTypes[194]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10925,7 +11272,7 @@ func (x *MintTokenRequest) String() string {
 func (*MintTokenRequest) ProtoMessage() {}
 
 func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[187]
+	mi := &file_skein_v1_services_proto_msgTypes[194]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10938,7 +11285,7 @@ func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenRequest.ProtoReflect.Descriptor instead.
 func (*MintTokenRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{187}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{194}
 }
 
 func (x *MintTokenRequest) GetUser() string {
@@ -10978,7 +11325,7 @@ type MintTokenResponse struct {
 
 func (x *MintTokenResponse) Reset() {
 	*x = MintTokenResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[188]
+	mi := &file_skein_v1_services_proto_msgTypes[195]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10990,7 +11337,7 @@ func (x *MintTokenResponse) String() string {
 func (*MintTokenResponse) ProtoMessage() {}
 
 func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[188]
+	mi := &file_skein_v1_services_proto_msgTypes[195]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11003,7 +11350,7 @@ func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenResponse.ProtoReflect.Descriptor instead.
 func (*MintTokenResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{188}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{195}
 }
 
 func (x *MintTokenResponse) GetTokens() *Tokens {
@@ -11024,7 +11371,7 @@ type CreateUserRequest struct {
 
 func (x *CreateUserRequest) Reset() {
 	*x = CreateUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[189]
+	mi := &file_skein_v1_services_proto_msgTypes[196]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11036,7 +11383,7 @@ func (x *CreateUserRequest) String() string {
 func (*CreateUserRequest) ProtoMessage() {}
 
 func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[189]
+	mi := &file_skein_v1_services_proto_msgTypes[196]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11049,7 +11396,7 @@ func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserRequest.ProtoReflect.Descriptor instead.
 func (*CreateUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{189}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{196}
 }
 
 func (x *CreateUserRequest) GetUsername() string {
@@ -11082,7 +11429,7 @@ type CreateUserResponse struct {
 
 func (x *CreateUserResponse) Reset() {
 	*x = CreateUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[190]
+	mi := &file_skein_v1_services_proto_msgTypes[197]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11094,7 +11441,7 @@ func (x *CreateUserResponse) String() string {
 func (*CreateUserResponse) ProtoMessage() {}
 
 func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[190]
+	mi := &file_skein_v1_services_proto_msgTypes[197]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11107,7 +11454,7 @@ func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserResponse.ProtoReflect.Descriptor instead.
 func (*CreateUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{190}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{197}
 }
 
 func (x *CreateUserResponse) GetUser() *User {
@@ -11128,7 +11475,7 @@ type ListUsersRequest struct {
 
 func (x *ListUsersRequest) Reset() {
 	*x = ListUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[191]
+	mi := &file_skein_v1_services_proto_msgTypes[198]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11140,7 +11487,7 @@ func (x *ListUsersRequest) String() string {
 func (*ListUsersRequest) ProtoMessage() {}
 
 func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[191]
+	mi := &file_skein_v1_services_proto_msgTypes[198]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11153,7 +11500,7 @@ func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersRequest.ProtoReflect.Descriptor instead.
 func (*ListUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{191}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{198}
 }
 
 func (x *ListUsersRequest) GetLimit() uint32 {
@@ -11180,7 +11527,7 @@ type ListUsersResponse struct {
 
 func (x *ListUsersResponse) Reset() {
 	*x = ListUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[192]
+	mi := &file_skein_v1_services_proto_msgTypes[199]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11192,7 +11539,7 @@ func (x *ListUsersResponse) String() string {
 func (*ListUsersResponse) ProtoMessage() {}
 
 func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[192]
+	mi := &file_skein_v1_services_proto_msgTypes[199]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11205,7 +11552,7 @@ func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersResponse.ProtoReflect.Descriptor instead.
 func (*ListUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{192}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{199}
 }
 
 func (x *ListUsersResponse) GetUsers() []*User {
@@ -11231,7 +11578,7 @@ type ListUserSessionsRequest struct {
 
 func (x *ListUserSessionsRequest) Reset() {
 	*x = ListUserSessionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[193]
+	mi := &file_skein_v1_services_proto_msgTypes[200]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11243,7 +11590,7 @@ func (x *ListUserSessionsRequest) String() string {
 func (*ListUserSessionsRequest) ProtoMessage() {}
 
 func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[193]
+	mi := &file_skein_v1_services_proto_msgTypes[200]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11256,7 +11603,7 @@ func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{193}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{200}
 }
 
 func (x *ListUserSessionsRequest) GetUser() string {
@@ -11275,7 +11622,7 @@ type ListUserSessionsResponse struct {
 
 func (x *ListUserSessionsResponse) Reset() {
 	*x = ListUserSessionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[194]
+	mi := &file_skein_v1_services_proto_msgTypes[201]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11287,7 +11634,7 @@ func (x *ListUserSessionsResponse) String() string {
 func (*ListUserSessionsResponse) ProtoMessage() {}
 
 func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[194]
+	mi := &file_skein_v1_services_proto_msgTypes[201]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11300,7 +11647,7 @@ func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{194}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{201}
 }
 
 func (x *ListUserSessionsResponse) GetSessions() []*Session {
@@ -11321,7 +11668,7 @@ type KickUserRequest struct {
 
 func (x *KickUserRequest) Reset() {
 	*x = KickUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[195]
+	mi := &file_skein_v1_services_proto_msgTypes[202]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11333,7 +11680,7 @@ func (x *KickUserRequest) String() string {
 func (*KickUserRequest) ProtoMessage() {}
 
 func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[195]
+	mi := &file_skein_v1_services_proto_msgTypes[202]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11346,7 +11693,7 @@ func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserRequest.ProtoReflect.Descriptor instead.
 func (*KickUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{195}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{202}
 }
 
 func (x *KickUserRequest) GetUser() string {
@@ -11372,7 +11719,7 @@ type KickUserResponse struct {
 
 func (x *KickUserResponse) Reset() {
 	*x = KickUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[196]
+	mi := &file_skein_v1_services_proto_msgTypes[203]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11384,7 +11731,7 @@ func (x *KickUserResponse) String() string {
 func (*KickUserResponse) ProtoMessage() {}
 
 func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[196]
+	mi := &file_skein_v1_services_proto_msgTypes[203]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11397,7 +11744,7 @@ func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserResponse.ProtoReflect.Descriptor instead.
 func (*KickUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{196}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{203}
 }
 
 func (x *KickUserResponse) GetSessions() uint32 {
@@ -11424,7 +11771,7 @@ type CreateGroupForRequest struct {
 
 func (x *CreateGroupForRequest) Reset() {
 	*x = CreateGroupForRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[197]
+	mi := &file_skein_v1_services_proto_msgTypes[204]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11436,7 +11783,7 @@ func (x *CreateGroupForRequest) String() string {
 func (*CreateGroupForRequest) ProtoMessage() {}
 
 func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[197]
+	mi := &file_skein_v1_services_proto_msgTypes[204]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11449,7 +11796,7 @@ func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForRequest.ProtoReflect.Descriptor instead.
 func (*CreateGroupForRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{197}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{204}
 }
 
 func (x *CreateGroupForRequest) GetId() string {
@@ -11496,7 +11843,7 @@ type CreateGroupForResponse struct {
 
 func (x *CreateGroupForResponse) Reset() {
 	*x = CreateGroupForResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[198]
+	mi := &file_skein_v1_services_proto_msgTypes[205]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11508,7 +11855,7 @@ func (x *CreateGroupForResponse) String() string {
 func (*CreateGroupForResponse) ProtoMessage() {}
 
 func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[198]
+	mi := &file_skein_v1_services_proto_msgTypes[205]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11521,7 +11868,7 @@ func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForResponse.ProtoReflect.Descriptor instead.
 func (*CreateGroupForResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{198}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{205}
 }
 
 func (x *CreateGroupForResponse) GetGroup() *Group {
@@ -11548,7 +11895,7 @@ type RegistrationLink struct {
 
 func (x *RegistrationLink) Reset() {
 	*x = RegistrationLink{}
-	mi := &file_skein_v1_services_proto_msgTypes[199]
+	mi := &file_skein_v1_services_proto_msgTypes[206]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11560,7 +11907,7 @@ func (x *RegistrationLink) String() string {
 func (*RegistrationLink) ProtoMessage() {}
 
 func (x *RegistrationLink) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[199]
+	mi := &file_skein_v1_services_proto_msgTypes[206]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11573,7 +11920,7 @@ func (x *RegistrationLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegistrationLink.ProtoReflect.Descriptor instead.
 func (*RegistrationLink) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{199}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{206}
 }
 
 func (x *RegistrationLink) GetId() string {
@@ -11639,7 +11986,7 @@ type CreateRegistrationLinkRequest struct {
 
 func (x *CreateRegistrationLinkRequest) Reset() {
 	*x = CreateRegistrationLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[200]
+	mi := &file_skein_v1_services_proto_msgTypes[207]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11651,7 +11998,7 @@ func (x *CreateRegistrationLinkRequest) String() string {
 func (*CreateRegistrationLinkRequest) ProtoMessage() {}
 
 func (x *CreateRegistrationLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[200]
+	mi := &file_skein_v1_services_proto_msgTypes[207]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11664,7 +12011,7 @@ func (x *CreateRegistrationLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateRegistrationLinkRequest.ProtoReflect.Descriptor instead.
 func (*CreateRegistrationLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{200}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{207}
 }
 
 func (x *CreateRegistrationLinkRequest) GetNote() string {
@@ -11697,7 +12044,7 @@ type CreateRegistrationLinkResponse struct {
 
 func (x *CreateRegistrationLinkResponse) Reset() {
 	*x = CreateRegistrationLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[201]
+	mi := &file_skein_v1_services_proto_msgTypes[208]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11709,7 +12056,7 @@ func (x *CreateRegistrationLinkResponse) String() string {
 func (*CreateRegistrationLinkResponse) ProtoMessage() {}
 
 func (x *CreateRegistrationLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[201]
+	mi := &file_skein_v1_services_proto_msgTypes[208]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11722,7 +12069,7 @@ func (x *CreateRegistrationLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateRegistrationLinkResponse.ProtoReflect.Descriptor instead.
 func (*CreateRegistrationLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{201}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{208}
 }
 
 func (x *CreateRegistrationLinkResponse) GetLink() *RegistrationLink {
@@ -11740,7 +12087,7 @@ type ListRegistrationLinksRequest struct {
 
 func (x *ListRegistrationLinksRequest) Reset() {
 	*x = ListRegistrationLinksRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[202]
+	mi := &file_skein_v1_services_proto_msgTypes[209]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11752,7 +12099,7 @@ func (x *ListRegistrationLinksRequest) String() string {
 func (*ListRegistrationLinksRequest) ProtoMessage() {}
 
 func (x *ListRegistrationLinksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[202]
+	mi := &file_skein_v1_services_proto_msgTypes[209]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11765,7 +12112,7 @@ func (x *ListRegistrationLinksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRegistrationLinksRequest.ProtoReflect.Descriptor instead.
 func (*ListRegistrationLinksRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{202}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{209}
 }
 
 type ListRegistrationLinksResponse struct {
@@ -11777,7 +12124,7 @@ type ListRegistrationLinksResponse struct {
 
 func (x *ListRegistrationLinksResponse) Reset() {
 	*x = ListRegistrationLinksResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[203]
+	mi := &file_skein_v1_services_proto_msgTypes[210]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11789,7 +12136,7 @@ func (x *ListRegistrationLinksResponse) String() string {
 func (*ListRegistrationLinksResponse) ProtoMessage() {}
 
 func (x *ListRegistrationLinksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[203]
+	mi := &file_skein_v1_services_proto_msgTypes[210]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11802,7 +12149,7 @@ func (x *ListRegistrationLinksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRegistrationLinksResponse.ProtoReflect.Descriptor instead.
 func (*ListRegistrationLinksResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{203}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{210}
 }
 
 func (x *ListRegistrationLinksResponse) GetLinks() []*RegistrationLink {
@@ -11821,7 +12168,7 @@ type RevokeRegistrationLinkRequest struct {
 
 func (x *RevokeRegistrationLinkRequest) Reset() {
 	*x = RevokeRegistrationLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[204]
+	mi := &file_skein_v1_services_proto_msgTypes[211]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11833,7 +12180,7 @@ func (x *RevokeRegistrationLinkRequest) String() string {
 func (*RevokeRegistrationLinkRequest) ProtoMessage() {}
 
 func (x *RevokeRegistrationLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[204]
+	mi := &file_skein_v1_services_proto_msgTypes[211]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11846,7 +12193,7 @@ func (x *RevokeRegistrationLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeRegistrationLinkRequest.ProtoReflect.Descriptor instead.
 func (*RevokeRegistrationLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{204}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{211}
 }
 
 func (x *RevokeRegistrationLinkRequest) GetId() string {
@@ -11864,7 +12211,7 @@ type RevokeRegistrationLinkResponse struct {
 
 func (x *RevokeRegistrationLinkResponse) Reset() {
 	*x = RevokeRegistrationLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[205]
+	mi := &file_skein_v1_services_proto_msgTypes[212]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11876,7 +12223,7 @@ func (x *RevokeRegistrationLinkResponse) String() string {
 func (*RevokeRegistrationLinkResponse) ProtoMessage() {}
 
 func (x *RevokeRegistrationLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[205]
+	mi := &file_skein_v1_services_proto_msgTypes[212]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11889,7 +12236,7 @@ func (x *RevokeRegistrationLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeRegistrationLinkResponse.ProtoReflect.Descriptor instead.
 func (*RevokeRegistrationLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{205}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{212}
 }
 
 type CreateResetLinkRequest struct {
@@ -11906,7 +12253,7 @@ type CreateResetLinkRequest struct {
 
 func (x *CreateResetLinkRequest) Reset() {
 	*x = CreateResetLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[206]
+	mi := &file_skein_v1_services_proto_msgTypes[213]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11918,7 +12265,7 @@ func (x *CreateResetLinkRequest) String() string {
 func (*CreateResetLinkRequest) ProtoMessage() {}
 
 func (x *CreateResetLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[206]
+	mi := &file_skein_v1_services_proto_msgTypes[213]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11931,7 +12278,7 @@ func (x *CreateResetLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateResetLinkRequest.ProtoReflect.Descriptor instead.
 func (*CreateResetLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{206}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{213}
 }
 
 func (x *CreateResetLinkRequest) GetUser() string {
@@ -11965,7 +12312,7 @@ type CreateResetLinkResponse struct {
 
 func (x *CreateResetLinkResponse) Reset() {
 	*x = CreateResetLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[207]
+	mi := &file_skein_v1_services_proto_msgTypes[214]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11977,7 +12324,7 @@ func (x *CreateResetLinkResponse) String() string {
 func (*CreateResetLinkResponse) ProtoMessage() {}
 
 func (x *CreateResetLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[207]
+	mi := &file_skein_v1_services_proto_msgTypes[214]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11990,7 +12337,7 @@ func (x *CreateResetLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateResetLinkResponse.ProtoReflect.Descriptor instead.
 func (*CreateResetLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{207}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{214}
 }
 
 func (x *CreateResetLinkResponse) GetCode() string {
@@ -12432,7 +12779,25 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x11RefuseJoinRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x12\n" +
 	"\x04user\x18\x02 \x01(\tR\x04user\"\x14\n" +
-	"\x12RefuseJoinResponse\"\xbc\x03\n" +
+	"\x12RefuseJoinResponse\"R\n" +
+	"\n" +
+	"MediaPlace\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\"\n" +
+	"\fconversation\x18\x02 \x01(\tR\fconversation\x12\x10\n" +
+	"\x03seq\x18\x03 \x01(\x04R\x03seq\"=\n" +
+	"\x0fGetMediaRequest\x12*\n" +
+	"\x05media\x18\x01 \x03(\v2\x14.skein.v1.MediaPlaceR\x05media\"9\n" +
+	"\x10GetMediaResponse\x12%\n" +
+	"\x05media\x18\x01 \x03(\v2\x0f.skein.v1.MediaR\x05media\"\\\n" +
+	"\x10LinkMediaRequest\x12*\n" +
+	"\x05media\x18\x01 \x01(\v2\x14.skein.v1.MediaPlaceR\x05media\x12\x1c\n" +
+	"\tthumbnail\x18\x02 \x01(\bR\tthumbnail\"B\n" +
+	"\x11LinkMediaResponse\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x19\n" +
+	"\buntil_ms\x18\x02 \x01(\x03R\auntilMs\"$\n" +
+	"\x12DeleteMediaRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\x15\n" +
+	"\x13DeleteMediaResponse\"\xd2\x03\n" +
 	"\x12SendMessageRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\fR\x02id\x12+\n" +
@@ -12444,7 +12809,8 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\rgroup_mention\x18\b \x01(\x0e2\x16.skein.v1.GroupMentionR\fgroupMention\x12\x16\n" +
 	"\x06silent\x18\t \x01(\bR\x06silent\x12\x1c\n" +
 	"\tstreaming\x18\n" +
-	" \x01(\bR\tstreaming\x1a8\n" +
+	" \x01(\bR\tstreaming\x12\x14\n" +
+	"\x05media\x18\v \x03(\tR\x05media\x1a8\n" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
@@ -12880,7 +13246,11 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x10ListJoinRequests\x12!.skein.v1.ListJoinRequestsRequest\x1a\".skein.v1.ListJoinRequestsResponse\x12J\n" +
 	"\vApproveJoin\x12\x1c.skein.v1.ApproveJoinRequest\x1a\x1d.skein.v1.ApproveJoinResponse\x12G\n" +
 	"\n" +
-	"RefuseJoin\x12\x1b.skein.v1.RefuseJoinRequest\x1a\x1c.skein.v1.RefuseJoinResponse2\xb8\x0f\n" +
+	"RefuseJoin\x12\x1b.skein.v1.RefuseJoinRequest\x1a\x1c.skein.v1.RefuseJoinResponse2\xe3\x01\n" +
+	"\fMediaService\x12A\n" +
+	"\bGetMedia\x12\x19.skein.v1.GetMediaRequest\x1a\x1a.skein.v1.GetMediaResponse\x12D\n" +
+	"\tLinkMedia\x12\x1a.skein.v1.LinkMediaRequest\x1a\x1b.skein.v1.LinkMediaResponse\x12J\n" +
+	"\vDeleteMedia\x12\x1c.skein.v1.DeleteMediaRequest\x1a\x1d.skein.v1.DeleteMediaResponse2\xb8\x0f\n" +
 	"\x0eMessageService\x12J\n" +
 	"\vSendMessage\x12\x1c.skein.v1.SendMessageRequest\x1a\x1d.skein.v1.SendMessageResponse\x12P\n" +
 	"\rRecallMessage\x12\x1e.skein.v1.RecallMessageRequest\x1a\x1f.skein.v1.RecallMessageResponse\x12J\n" +
@@ -12940,7 +13310,7 @@ func file_skein_v1_services_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 215)
+var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 222)
 var file_skein_v1_services_proto_goTypes = []any{
 	(DmPolicy)(0),                          // 0: skein.v1.DmPolicy
 	(FindPolicy)(0),                        // 1: skein.v1.FindPolicy
@@ -13071,132 +13441,140 @@ var file_skein_v1_services_proto_goTypes = []any{
 	(*ApproveJoinResponse)(nil),            // 126: skein.v1.ApproveJoinResponse
 	(*RefuseJoinRequest)(nil),              // 127: skein.v1.RefuseJoinRequest
 	(*RefuseJoinResponse)(nil),             // 128: skein.v1.RefuseJoinResponse
-	(*SendMessageRequest)(nil),             // 129: skein.v1.SendMessageRequest
-	(*SendMessageResponse)(nil),            // 130: skein.v1.SendMessageResponse
-	(*StreamMessageRequest)(nil),           // 131: skein.v1.StreamMessageRequest
-	(*StreamMessageResponse)(nil),          // 132: skein.v1.StreamMessageResponse
-	(*RecallMessageRequest)(nil),           // 133: skein.v1.RecallMessageRequest
-	(*RecallMessageResponse)(nil),          // 134: skein.v1.RecallMessageResponse
-	(*EditMessageRequest)(nil),             // 135: skein.v1.EditMessageRequest
-	(*EditMessageResponse)(nil),            // 136: skein.v1.EditMessageResponse
-	(*ListEditsRequest)(nil),               // 137: skein.v1.ListEditsRequest
-	(*ListEditsResponse)(nil),              // 138: skein.v1.ListEditsResponse
-	(*Edited)(nil),                         // 139: skein.v1.Edited
-	(*ReactToMessageRequest)(nil),          // 140: skein.v1.ReactToMessageRequest
-	(*ReactToMessageResponse)(nil),         // 141: skein.v1.ReactToMessageResponse
-	(*ListReactionsRequest)(nil),           // 142: skein.v1.ListReactionsRequest
-	(*ListReactionsResponse)(nil),          // 143: skein.v1.ListReactionsResponse
-	(*ListReadersRequest)(nil),             // 144: skein.v1.ListReadersRequest
-	(*ListReadersResponse)(nil),            // 145: skein.v1.ListReadersResponse
-	(*Reacted)(nil),                        // 146: skein.v1.Reacted
-	(*VoteInPollRequest)(nil),              // 147: skein.v1.VoteInPollRequest
-	(*VoteInPollResponse)(nil),             // 148: skein.v1.VoteInPollResponse
-	(*EndPollRequest)(nil),                 // 149: skein.v1.EndPollRequest
-	(*EndPollResponse)(nil),                // 150: skein.v1.EndPollResponse
-	(*ListVotesRequest)(nil),               // 151: skein.v1.ListVotesRequest
-	(*ListVotesResponse)(nil),              // 152: skein.v1.ListVotesResponse
-	(*ForwardMessagesRequest)(nil),         // 153: skein.v1.ForwardMessagesRequest
-	(*ForwardSource)(nil),                  // 154: skein.v1.ForwardSource
-	(*ForwardMerge)(nil),                   // 155: skein.v1.ForwardMerge
-	(*ForwardMessagesResponse)(nil),        // 156: skein.v1.ForwardMessagesResponse
-	(*Forwarded)(nil),                      // 157: skein.v1.Forwarded
-	(*PinMessageRequest)(nil),              // 158: skein.v1.PinMessageRequest
-	(*PinMessageResponse)(nil),             // 159: skein.v1.PinMessageResponse
-	(*ListPinsRequest)(nil),                // 160: skein.v1.ListPinsRequest
-	(*ListPinsResponse)(nil),               // 161: skein.v1.ListPinsResponse
-	(*ScheduleMessageRequest)(nil),         // 162: skein.v1.ScheduleMessageRequest
-	(*ScheduleMessageResponse)(nil),        // 163: skein.v1.ScheduleMessageResponse
-	(*Scheduled)(nil),                      // 164: skein.v1.Scheduled
-	(*ListScheduledRequest)(nil),           // 165: skein.v1.ListScheduledRequest
-	(*ListScheduledResponse)(nil),          // 166: skein.v1.ListScheduledResponse
-	(*ChangeScheduledRequest)(nil),         // 167: skein.v1.ChangeScheduledRequest
-	(*ChangeScheduledResponse)(nil),        // 168: skein.v1.ChangeScheduledResponse
-	(*CancelScheduledRequest)(nil),         // 169: skein.v1.CancelScheduledRequest
-	(*CancelScheduledResponse)(nil),        // 170: skein.v1.CancelScheduledResponse
-	(*Voted)(nil),                          // 171: skein.v1.Voted
-	(*ListMentionsRequest)(nil),            // 172: skein.v1.ListMentionsRequest
-	(*ListMentionsResponse)(nil),           // 173: skein.v1.ListMentionsResponse
-	(*SearchMessagesRequest)(nil),          // 174: skein.v1.SearchMessagesRequest
-	(*SearchMessagesResponse)(nil),         // 175: skein.v1.SearchMessagesResponse
-	(*FoundMessage)(nil),                   // 176: skein.v1.FoundMessage
-	(*TextMatch)(nil),                      // 177: skein.v1.TextMatch
-	(*ListEntriesRequest)(nil),             // 178: skein.v1.ListEntriesRequest
-	(*ListEntriesResponse)(nil),            // 179: skein.v1.ListEntriesResponse
-	(*ListConversationsRequest)(nil),       // 180: skein.v1.ListConversationsRequest
-	(*ListConversationsResponse)(nil),      // 181: skein.v1.ListConversationsResponse
-	(*MarkReadRequest)(nil),                // 182: skein.v1.MarkReadRequest
-	(*MarkReadResponse)(nil),               // 183: skein.v1.MarkReadResponse
-	(*SetMyStateRequest)(nil),              // 184: skein.v1.SetMyStateRequest
-	(*SetLifetimeRequest)(nil),             // 185: skein.v1.SetLifetimeRequest
-	(*SetLifetimeResponse)(nil),            // 186: skein.v1.SetLifetimeResponse
-	(*SetMyStateResponse)(nil),             // 187: skein.v1.SetMyStateResponse
-	(*SetRetentionRequest)(nil),            // 188: skein.v1.SetRetentionRequest
-	(*SetRetentionResponse)(nil),           // 189: skein.v1.SetRetentionResponse
-	(*GetRetentionRequest)(nil),            // 190: skein.v1.GetRetentionRequest
-	(*GetRetentionResponse)(nil),           // 191: skein.v1.GetRetentionResponse
-	(*ClaimAdminRequest)(nil),              // 192: skein.v1.ClaimAdminRequest
-	(*ClaimAdminResponse)(nil),             // 193: skein.v1.ClaimAdminResponse
-	(*MintTokenRequest)(nil),               // 194: skein.v1.MintTokenRequest
-	(*MintTokenResponse)(nil),              // 195: skein.v1.MintTokenResponse
-	(*CreateUserRequest)(nil),              // 196: skein.v1.CreateUserRequest
-	(*CreateUserResponse)(nil),             // 197: skein.v1.CreateUserResponse
-	(*ListUsersRequest)(nil),               // 198: skein.v1.ListUsersRequest
-	(*ListUsersResponse)(nil),              // 199: skein.v1.ListUsersResponse
-	(*ListUserSessionsRequest)(nil),        // 200: skein.v1.ListUserSessionsRequest
-	(*ListUserSessionsResponse)(nil),       // 201: skein.v1.ListUserSessionsResponse
-	(*KickUserRequest)(nil),                // 202: skein.v1.KickUserRequest
-	(*KickUserResponse)(nil),               // 203: skein.v1.KickUserResponse
-	(*CreateGroupForRequest)(nil),          // 204: skein.v1.CreateGroupForRequest
-	(*CreateGroupForResponse)(nil),         // 205: skein.v1.CreateGroupForResponse
-	(*RegistrationLink)(nil),               // 206: skein.v1.RegistrationLink
-	(*CreateRegistrationLinkRequest)(nil),  // 207: skein.v1.CreateRegistrationLinkRequest
-	(*CreateRegistrationLinkResponse)(nil), // 208: skein.v1.CreateRegistrationLinkResponse
-	(*ListRegistrationLinksRequest)(nil),   // 209: skein.v1.ListRegistrationLinksRequest
-	(*ListRegistrationLinksResponse)(nil),  // 210: skein.v1.ListRegistrationLinksResponse
-	(*RevokeRegistrationLinkRequest)(nil),  // 211: skein.v1.RevokeRegistrationLinkRequest
-	(*RevokeRegistrationLinkResponse)(nil), // 212: skein.v1.RevokeRegistrationLinkResponse
-	(*CreateResetLinkRequest)(nil),         // 213: skein.v1.CreateResetLinkRequest
-	(*CreateResetLinkResponse)(nil),        // 214: skein.v1.CreateResetLinkResponse
-	nil,                                    // 215: skein.v1.User.ExtraEntry
-	nil,                                    // 216: skein.v1.UpdateProfileRequest.ExtraEntry
-	nil,                                    // 217: skein.v1.Group.ExtraEntry
-	nil,                                    // 218: skein.v1.UpdateGroupRequest.ExtraEntry
-	nil,                                    // 219: skein.v1.SendMessageRequest.ExtraEntry
-	nil,                                    // 220: skein.v1.EditMessageRequest.ExtraEntry
-	nil,                                    // 221: skein.v1.Edited.ExtraEntry
-	(*Device)(nil),                         // 222: skein.v1.Device
-	(Role)(0),                              // 223: skein.v1.Role
-	(GroupPower)(0),                        // 224: skein.v1.GroupPower
-	(JoinMode)(0),                          // 225: skein.v1.JoinMode
-	(GroupHistory)(0),                      // 226: skein.v1.GroupHistory
-	(*Content)(nil),                        // 227: skein.v1.Content
-	(*Poll)(nil),                           // 228: skein.v1.Poll
-	(GroupMention)(0),                      // 229: skein.v1.GroupMention
-	(*Error)(nil),                          // 230: skein.v1.Error
-	(*Entry)(nil),                          // 231: skein.v1.Entry
-	(*Newest)(nil),                         // 232: skein.v1.Newest
-	(*SyncDelta)(nil),                      // 233: skein.v1.SyncDelta
-	(*MyState)(nil),                        // 234: skein.v1.MyState
-	(*GroupChange)(nil),                    // 235: skein.v1.GroupChange
+	(*MediaPlace)(nil),                     // 129: skein.v1.MediaPlace
+	(*GetMediaRequest)(nil),                // 130: skein.v1.GetMediaRequest
+	(*GetMediaResponse)(nil),               // 131: skein.v1.GetMediaResponse
+	(*LinkMediaRequest)(nil),               // 132: skein.v1.LinkMediaRequest
+	(*LinkMediaResponse)(nil),              // 133: skein.v1.LinkMediaResponse
+	(*DeleteMediaRequest)(nil),             // 134: skein.v1.DeleteMediaRequest
+	(*DeleteMediaResponse)(nil),            // 135: skein.v1.DeleteMediaResponse
+	(*SendMessageRequest)(nil),             // 136: skein.v1.SendMessageRequest
+	(*SendMessageResponse)(nil),            // 137: skein.v1.SendMessageResponse
+	(*StreamMessageRequest)(nil),           // 138: skein.v1.StreamMessageRequest
+	(*StreamMessageResponse)(nil),          // 139: skein.v1.StreamMessageResponse
+	(*RecallMessageRequest)(nil),           // 140: skein.v1.RecallMessageRequest
+	(*RecallMessageResponse)(nil),          // 141: skein.v1.RecallMessageResponse
+	(*EditMessageRequest)(nil),             // 142: skein.v1.EditMessageRequest
+	(*EditMessageResponse)(nil),            // 143: skein.v1.EditMessageResponse
+	(*ListEditsRequest)(nil),               // 144: skein.v1.ListEditsRequest
+	(*ListEditsResponse)(nil),              // 145: skein.v1.ListEditsResponse
+	(*Edited)(nil),                         // 146: skein.v1.Edited
+	(*ReactToMessageRequest)(nil),          // 147: skein.v1.ReactToMessageRequest
+	(*ReactToMessageResponse)(nil),         // 148: skein.v1.ReactToMessageResponse
+	(*ListReactionsRequest)(nil),           // 149: skein.v1.ListReactionsRequest
+	(*ListReactionsResponse)(nil),          // 150: skein.v1.ListReactionsResponse
+	(*ListReadersRequest)(nil),             // 151: skein.v1.ListReadersRequest
+	(*ListReadersResponse)(nil),            // 152: skein.v1.ListReadersResponse
+	(*Reacted)(nil),                        // 153: skein.v1.Reacted
+	(*VoteInPollRequest)(nil),              // 154: skein.v1.VoteInPollRequest
+	(*VoteInPollResponse)(nil),             // 155: skein.v1.VoteInPollResponse
+	(*EndPollRequest)(nil),                 // 156: skein.v1.EndPollRequest
+	(*EndPollResponse)(nil),                // 157: skein.v1.EndPollResponse
+	(*ListVotesRequest)(nil),               // 158: skein.v1.ListVotesRequest
+	(*ListVotesResponse)(nil),              // 159: skein.v1.ListVotesResponse
+	(*ForwardMessagesRequest)(nil),         // 160: skein.v1.ForwardMessagesRequest
+	(*ForwardSource)(nil),                  // 161: skein.v1.ForwardSource
+	(*ForwardMerge)(nil),                   // 162: skein.v1.ForwardMerge
+	(*ForwardMessagesResponse)(nil),        // 163: skein.v1.ForwardMessagesResponse
+	(*Forwarded)(nil),                      // 164: skein.v1.Forwarded
+	(*PinMessageRequest)(nil),              // 165: skein.v1.PinMessageRequest
+	(*PinMessageResponse)(nil),             // 166: skein.v1.PinMessageResponse
+	(*ListPinsRequest)(nil),                // 167: skein.v1.ListPinsRequest
+	(*ListPinsResponse)(nil),               // 168: skein.v1.ListPinsResponse
+	(*ScheduleMessageRequest)(nil),         // 169: skein.v1.ScheduleMessageRequest
+	(*ScheduleMessageResponse)(nil),        // 170: skein.v1.ScheduleMessageResponse
+	(*Scheduled)(nil),                      // 171: skein.v1.Scheduled
+	(*ListScheduledRequest)(nil),           // 172: skein.v1.ListScheduledRequest
+	(*ListScheduledResponse)(nil),          // 173: skein.v1.ListScheduledResponse
+	(*ChangeScheduledRequest)(nil),         // 174: skein.v1.ChangeScheduledRequest
+	(*ChangeScheduledResponse)(nil),        // 175: skein.v1.ChangeScheduledResponse
+	(*CancelScheduledRequest)(nil),         // 176: skein.v1.CancelScheduledRequest
+	(*CancelScheduledResponse)(nil),        // 177: skein.v1.CancelScheduledResponse
+	(*Voted)(nil),                          // 178: skein.v1.Voted
+	(*ListMentionsRequest)(nil),            // 179: skein.v1.ListMentionsRequest
+	(*ListMentionsResponse)(nil),           // 180: skein.v1.ListMentionsResponse
+	(*SearchMessagesRequest)(nil),          // 181: skein.v1.SearchMessagesRequest
+	(*SearchMessagesResponse)(nil),         // 182: skein.v1.SearchMessagesResponse
+	(*FoundMessage)(nil),                   // 183: skein.v1.FoundMessage
+	(*TextMatch)(nil),                      // 184: skein.v1.TextMatch
+	(*ListEntriesRequest)(nil),             // 185: skein.v1.ListEntriesRequest
+	(*ListEntriesResponse)(nil),            // 186: skein.v1.ListEntriesResponse
+	(*ListConversationsRequest)(nil),       // 187: skein.v1.ListConversationsRequest
+	(*ListConversationsResponse)(nil),      // 188: skein.v1.ListConversationsResponse
+	(*MarkReadRequest)(nil),                // 189: skein.v1.MarkReadRequest
+	(*MarkReadResponse)(nil),               // 190: skein.v1.MarkReadResponse
+	(*SetMyStateRequest)(nil),              // 191: skein.v1.SetMyStateRequest
+	(*SetLifetimeRequest)(nil),             // 192: skein.v1.SetLifetimeRequest
+	(*SetLifetimeResponse)(nil),            // 193: skein.v1.SetLifetimeResponse
+	(*SetMyStateResponse)(nil),             // 194: skein.v1.SetMyStateResponse
+	(*SetRetentionRequest)(nil),            // 195: skein.v1.SetRetentionRequest
+	(*SetRetentionResponse)(nil),           // 196: skein.v1.SetRetentionResponse
+	(*GetRetentionRequest)(nil),            // 197: skein.v1.GetRetentionRequest
+	(*GetRetentionResponse)(nil),           // 198: skein.v1.GetRetentionResponse
+	(*ClaimAdminRequest)(nil),              // 199: skein.v1.ClaimAdminRequest
+	(*ClaimAdminResponse)(nil),             // 200: skein.v1.ClaimAdminResponse
+	(*MintTokenRequest)(nil),               // 201: skein.v1.MintTokenRequest
+	(*MintTokenResponse)(nil),              // 202: skein.v1.MintTokenResponse
+	(*CreateUserRequest)(nil),              // 203: skein.v1.CreateUserRequest
+	(*CreateUserResponse)(nil),             // 204: skein.v1.CreateUserResponse
+	(*ListUsersRequest)(nil),               // 205: skein.v1.ListUsersRequest
+	(*ListUsersResponse)(nil),              // 206: skein.v1.ListUsersResponse
+	(*ListUserSessionsRequest)(nil),        // 207: skein.v1.ListUserSessionsRequest
+	(*ListUserSessionsResponse)(nil),       // 208: skein.v1.ListUserSessionsResponse
+	(*KickUserRequest)(nil),                // 209: skein.v1.KickUserRequest
+	(*KickUserResponse)(nil),               // 210: skein.v1.KickUserResponse
+	(*CreateGroupForRequest)(nil),          // 211: skein.v1.CreateGroupForRequest
+	(*CreateGroupForResponse)(nil),         // 212: skein.v1.CreateGroupForResponse
+	(*RegistrationLink)(nil),               // 213: skein.v1.RegistrationLink
+	(*CreateRegistrationLinkRequest)(nil),  // 214: skein.v1.CreateRegistrationLinkRequest
+	(*CreateRegistrationLinkResponse)(nil), // 215: skein.v1.CreateRegistrationLinkResponse
+	(*ListRegistrationLinksRequest)(nil),   // 216: skein.v1.ListRegistrationLinksRequest
+	(*ListRegistrationLinksResponse)(nil),  // 217: skein.v1.ListRegistrationLinksResponse
+	(*RevokeRegistrationLinkRequest)(nil),  // 218: skein.v1.RevokeRegistrationLinkRequest
+	(*RevokeRegistrationLinkResponse)(nil), // 219: skein.v1.RevokeRegistrationLinkResponse
+	(*CreateResetLinkRequest)(nil),         // 220: skein.v1.CreateResetLinkRequest
+	(*CreateResetLinkResponse)(nil),        // 221: skein.v1.CreateResetLinkResponse
+	nil,                                    // 222: skein.v1.User.ExtraEntry
+	nil,                                    // 223: skein.v1.UpdateProfileRequest.ExtraEntry
+	nil,                                    // 224: skein.v1.Group.ExtraEntry
+	nil,                                    // 225: skein.v1.UpdateGroupRequest.ExtraEntry
+	nil,                                    // 226: skein.v1.SendMessageRequest.ExtraEntry
+	nil,                                    // 227: skein.v1.EditMessageRequest.ExtraEntry
+	nil,                                    // 228: skein.v1.Edited.ExtraEntry
+	(*Device)(nil),                         // 229: skein.v1.Device
+	(Role)(0),                              // 230: skein.v1.Role
+	(GroupPower)(0),                        // 231: skein.v1.GroupPower
+	(JoinMode)(0),                          // 232: skein.v1.JoinMode
+	(GroupHistory)(0),                      // 233: skein.v1.GroupHistory
+	(*Media)(nil),                          // 234: skein.v1.Media
+	(*Content)(nil),                        // 235: skein.v1.Content
+	(*Poll)(nil),                           // 236: skein.v1.Poll
+	(GroupMention)(0),                      // 237: skein.v1.GroupMention
+	(*Error)(nil),                          // 238: skein.v1.Error
+	(*Entry)(nil),                          // 239: skein.v1.Entry
+	(*Newest)(nil),                         // 240: skein.v1.Newest
+	(*SyncDelta)(nil),                      // 241: skein.v1.SyncDelta
+	(*MyState)(nil),                        // 242: skein.v1.MyState
+	(*GroupChange)(nil),                    // 243: skein.v1.GroupChange
 }
 var file_skein_v1_services_proto_depIdxs = []int32{
-	222, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
+	229, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
 	7,   // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
-	222, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
+	229, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
 	7,   // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
 	7,   // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
 	18,  // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
-	222, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
-	222, // 7: skein.v1.LoginWithCodeRequest.device:type_name -> skein.v1.Device
+	229, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
+	229, // 7: skein.v1.LoginWithCodeRequest.device:type_name -> skein.v1.Device
 	7,   // 8: skein.v1.LoginWithCodeResponse.tokens:type_name -> skein.v1.Tokens
-	215, // 9: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
+	222, // 9: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
 	37,  // 10: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
 	37,  // 11: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
 	37,  // 12: skein.v1.SearchUsersResponse.users:type_name -> skein.v1.User
 	0,   // 13: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
 	3,   // 14: skein.v1.UpdateProfileRequest.group_policy:type_name -> skein.v1.GroupPolicy
 	1,   // 15: skein.v1.UpdateProfileRequest.find_policy:type_name -> skein.v1.FindPolicy
-	216, // 16: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
+	223, // 16: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
 	2,   // 17: skein.v1.UpdateProfileRequest.presence_policy:type_name -> skein.v1.PresencePolicy
 	37,  // 18: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
 	0,   // 19: skein.v1.UpdateProfileResponse.dm_policy:type_name -> skein.v1.DmPolicy
@@ -13208,29 +13586,29 @@ var file_skein_v1_services_proto_depIdxs = []int32{
 	46,  // 25: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
 	46,  // 26: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
 	46,  // 27: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
-	223, // 28: skein.v1.Group.role:type_name -> skein.v1.Role
-	217, // 29: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
-	224, // 30: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
-	224, // 31: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
-	224, // 32: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
-	225, // 33: skein.v1.Group.join:type_name -> skein.v1.JoinMode
-	226, // 34: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
-	224, // 35: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
-	223, // 36: skein.v1.Member.role:type_name -> skein.v1.Role
+	230, // 28: skein.v1.Group.role:type_name -> skein.v1.Role
+	224, // 29: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
+	231, // 30: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
+	231, // 31: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
+	231, // 32: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
+	232, // 33: skein.v1.Group.join:type_name -> skein.v1.JoinMode
+	233, // 34: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
+	231, // 35: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
+	230, // 36: skein.v1.Member.role:type_name -> skein.v1.Role
 	65,  // 37: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
 	65,  // 38: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
 	65,  // 39: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
-	218, // 40: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
-	224, // 41: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
-	224, // 42: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
-	224, // 43: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
-	225, // 44: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
-	226, // 45: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
-	224, // 46: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
+	225, // 40: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
+	231, // 41: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
+	231, // 42: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
+	231, // 43: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
+	232, // 44: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
+	233, // 45: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
+	231, // 46: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
 	65,  // 47: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
-	223, // 48: skein.v1.ListMembersRequest.role:type_name -> skein.v1.Role
+	230, // 48: skein.v1.ListMembersRequest.role:type_name -> skein.v1.Role
 	66,  // 49: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
-	223, // 50: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
+	230, // 50: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
 	93,  // 51: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
 	100, // 52: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
 	65,  // 53: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
@@ -13238,245 +13616,254 @@ var file_skein_v1_services_proto_depIdxs = []int32{
 	107, // 55: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
 	65,  // 56: skein.v1.JoinByLinkResponse.group:type_name -> skein.v1.Group
 	118, // 57: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
-	227, // 58: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
-	219, // 59: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
-	228, // 60: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
-	229, // 61: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	227, // 62: skein.v1.StreamMessageRequest.content:type_name -> skein.v1.Content
-	227, // 63: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
-	220, // 64: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
-	229, // 65: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	139, // 66: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
-	227, // 67: skein.v1.Edited.content:type_name -> skein.v1.Content
-	221, // 68: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
-	229, // 69: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
-	146, // 70: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
-	171, // 71: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
-	154, // 72: skein.v1.ForwardMessagesRequest.messages:type_name -> skein.v1.ForwardSource
-	155, // 73: skein.v1.ForwardMessagesRequest.merge:type_name -> skein.v1.ForwardMerge
-	157, // 74: skein.v1.ForwardMessagesResponse.forwarded:type_name -> skein.v1.Forwarded
-	230, // 75: skein.v1.ForwardMessagesResponse.error:type_name -> skein.v1.Error
-	231, // 76: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
-	129, // 77: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
-	129, // 78: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
-	5,   // 79: skein.v1.Scheduled.state:type_name -> skein.v1.ScheduledState
-	230, // 80: skein.v1.Scheduled.error:type_name -> skein.v1.Error
-	164, // 81: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
-	129, // 82: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
-	231, // 83: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
-	176, // 84: skein.v1.SearchMessagesResponse.found:type_name -> skein.v1.FoundMessage
-	231, // 85: skein.v1.FoundMessage.entry:type_name -> skein.v1.Entry
-	177, // 86: skein.v1.FoundMessage.matches:type_name -> skein.v1.TextMatch
-	231, // 87: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
-	231, // 88: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
-	232, // 89: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
-	233, // 90: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
-	234, // 91: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
-	6,   // 92: skein.v1.SetRetentionRequest.kind:type_name -> skein.v1.RetentionKind
-	6,   // 93: skein.v1.GetRetentionResponse.kind:type_name -> skein.v1.RetentionKind
-	7,   // 94: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
-	222, // 95: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
-	7,   // 96: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
-	37,  // 97: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
-	37,  // 98: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
-	18,  // 99: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
-	235, // 100: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
-	65,  // 101: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
-	206, // 102: skein.v1.CreateRegistrationLinkResponse.link:type_name -> skein.v1.RegistrationLink
-	206, // 103: skein.v1.ListRegistrationLinksResponse.links:type_name -> skein.v1.RegistrationLink
-	8,   // 104: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
-	10,  // 105: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
-	12,  // 106: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
-	14,  // 107: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
-	16,  // 108: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
-	19,  // 109: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
-	21,  // 110: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
-	23,  // 111: skein.v1.AccountService.LoginWithCode:input_type -> skein.v1.LoginWithCodeRequest
-	25,  // 112: skein.v1.AccountService.GetSecurity:input_type -> skein.v1.GetSecurityRequest
-	27,  // 113: skein.v1.AccountService.BeginTotp:input_type -> skein.v1.BeginTotpRequest
-	29,  // 114: skein.v1.AccountService.ConfirmTotp:input_type -> skein.v1.ConfirmTotpRequest
-	31,  // 115: skein.v1.AccountService.DisableTotp:input_type -> skein.v1.DisableTotpRequest
-	33,  // 116: skein.v1.AccountService.NewRecoveryCodes:input_type -> skein.v1.NewRecoveryCodesRequest
-	35,  // 117: skein.v1.AccountService.ResetPassword:input_type -> skein.v1.ResetPasswordRequest
-	38,  // 118: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
-	40,  // 119: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
-	42,  // 120: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
-	44,  // 121: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
-	47,  // 122: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
-	49,  // 123: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
-	51,  // 124: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
-	53,  // 125: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
-	55,  // 126: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
-	57,  // 127: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
-	59,  // 128: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
-	61,  // 129: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
-	63,  // 130: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
-	67,  // 131: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
-	69,  // 132: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
-	71,  // 133: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
-	73,  // 134: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
-	75,  // 135: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
-	77,  // 136: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
-	79,  // 137: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
-	81,  // 138: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
-	83,  // 139: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
-	85,  // 140: skein.v1.GroupService.SetNickname:input_type -> skein.v1.SetNicknameRequest
-	87,  // 141: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
-	89,  // 142: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
-	91,  // 143: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
-	94,  // 144: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
-	96,  // 145: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
-	98,  // 146: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
-	101, // 147: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
-	103, // 148: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
-	105, // 149: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
-	108, // 150: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
-	110, // 151: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
-	112, // 152: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
-	114, // 153: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
-	116, // 154: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
-	119, // 155: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
-	121, // 156: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
-	123, // 157: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
-	125, // 158: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
-	127, // 159: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
-	129, // 160: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
-	133, // 161: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
-	135, // 162: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
-	137, // 163: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
-	140, // 164: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
-	142, // 165: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
-	144, // 166: skein.v1.MessageService.ListReaders:input_type -> skein.v1.ListReadersRequest
-	147, // 167: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
-	149, // 168: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
-	151, // 169: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
-	158, // 170: skein.v1.MessageService.PinMessage:input_type -> skein.v1.PinMessageRequest
-	160, // 171: skein.v1.MessageService.ListPins:input_type -> skein.v1.ListPinsRequest
-	185, // 172: skein.v1.MessageService.SetLifetime:input_type -> skein.v1.SetLifetimeRequest
-	153, // 173: skein.v1.MessageService.ForwardMessages:input_type -> skein.v1.ForwardMessagesRequest
-	131, // 174: skein.v1.MessageService.StreamMessage:input_type -> skein.v1.StreamMessageRequest
-	172, // 175: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
-	174, // 176: skein.v1.MessageService.SearchMessages:input_type -> skein.v1.SearchMessagesRequest
-	162, // 177: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
-	165, // 178: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
-	167, // 179: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
-	169, // 180: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
-	178, // 181: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
-	180, // 182: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
-	182, // 183: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
-	184, // 184: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
-	192, // 185: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
-	194, // 186: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
-	196, // 187: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
-	198, // 188: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
-	200, // 189: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
-	202, // 190: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
-	204, // 191: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
-	188, // 192: skein.v1.AdminService.SetRetention:input_type -> skein.v1.SetRetentionRequest
-	190, // 193: skein.v1.AdminService.GetRetention:input_type -> skein.v1.GetRetentionRequest
-	207, // 194: skein.v1.AdminService.CreateRegistrationLink:input_type -> skein.v1.CreateRegistrationLinkRequest
-	209, // 195: skein.v1.AdminService.ListRegistrationLinks:input_type -> skein.v1.ListRegistrationLinksRequest
-	211, // 196: skein.v1.AdminService.RevokeRegistrationLink:input_type -> skein.v1.RevokeRegistrationLinkRequest
-	213, // 197: skein.v1.AdminService.CreateResetLink:input_type -> skein.v1.CreateResetLinkRequest
-	9,   // 198: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
-	11,  // 199: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
-	13,  // 200: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
-	15,  // 201: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
-	17,  // 202: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
-	20,  // 203: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
-	22,  // 204: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
-	24,  // 205: skein.v1.AccountService.LoginWithCode:output_type -> skein.v1.LoginWithCodeResponse
-	26,  // 206: skein.v1.AccountService.GetSecurity:output_type -> skein.v1.GetSecurityResponse
-	28,  // 207: skein.v1.AccountService.BeginTotp:output_type -> skein.v1.BeginTotpResponse
-	30,  // 208: skein.v1.AccountService.ConfirmTotp:output_type -> skein.v1.ConfirmTotpResponse
-	32,  // 209: skein.v1.AccountService.DisableTotp:output_type -> skein.v1.DisableTotpResponse
-	34,  // 210: skein.v1.AccountService.NewRecoveryCodes:output_type -> skein.v1.NewRecoveryCodesResponse
-	36,  // 211: skein.v1.AccountService.ResetPassword:output_type -> skein.v1.ResetPasswordResponse
-	39,  // 212: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
-	41,  // 213: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
-	43,  // 214: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
-	45,  // 215: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
-	48,  // 216: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
-	50,  // 217: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
-	52,  // 218: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
-	54,  // 219: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
-	56,  // 220: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
-	58,  // 221: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
-	60,  // 222: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
-	62,  // 223: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
-	64,  // 224: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
-	68,  // 225: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
-	70,  // 226: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
-	72,  // 227: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
-	74,  // 228: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
-	76,  // 229: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
-	78,  // 230: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
-	80,  // 231: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
-	82,  // 232: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
-	84,  // 233: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
-	86,  // 234: skein.v1.GroupService.SetNickname:output_type -> skein.v1.SetNicknameResponse
-	88,  // 235: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
-	90,  // 236: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
-	92,  // 237: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
-	95,  // 238: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
-	97,  // 239: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
-	99,  // 240: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
-	102, // 241: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
-	104, // 242: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
-	106, // 243: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
-	109, // 244: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
-	111, // 245: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
-	113, // 246: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
-	115, // 247: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
-	117, // 248: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
-	120, // 249: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
-	122, // 250: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
-	124, // 251: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
-	126, // 252: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
-	128, // 253: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
-	130, // 254: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
-	134, // 255: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
-	136, // 256: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
-	138, // 257: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
-	141, // 258: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
-	143, // 259: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
-	145, // 260: skein.v1.MessageService.ListReaders:output_type -> skein.v1.ListReadersResponse
-	148, // 261: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
-	150, // 262: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
-	152, // 263: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
-	159, // 264: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
-	161, // 265: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
-	186, // 266: skein.v1.MessageService.SetLifetime:output_type -> skein.v1.SetLifetimeResponse
-	156, // 267: skein.v1.MessageService.ForwardMessages:output_type -> skein.v1.ForwardMessagesResponse
-	132, // 268: skein.v1.MessageService.StreamMessage:output_type -> skein.v1.StreamMessageResponse
-	173, // 269: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
-	175, // 270: skein.v1.MessageService.SearchMessages:output_type -> skein.v1.SearchMessagesResponse
-	163, // 271: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
-	166, // 272: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
-	168, // 273: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
-	170, // 274: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
-	179, // 275: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
-	181, // 276: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
-	183, // 277: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
-	187, // 278: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
-	193, // 279: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
-	195, // 280: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
-	197, // 281: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
-	199, // 282: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
-	201, // 283: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
-	203, // 284: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
-	205, // 285: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
-	189, // 286: skein.v1.AdminService.SetRetention:output_type -> skein.v1.SetRetentionResponse
-	191, // 287: skein.v1.AdminService.GetRetention:output_type -> skein.v1.GetRetentionResponse
-	208, // 288: skein.v1.AdminService.CreateRegistrationLink:output_type -> skein.v1.CreateRegistrationLinkResponse
-	210, // 289: skein.v1.AdminService.ListRegistrationLinks:output_type -> skein.v1.ListRegistrationLinksResponse
-	212, // 290: skein.v1.AdminService.RevokeRegistrationLink:output_type -> skein.v1.RevokeRegistrationLinkResponse
-	214, // 291: skein.v1.AdminService.CreateResetLink:output_type -> skein.v1.CreateResetLinkResponse
-	198, // [198:292] is the sub-list for method output_type
-	104, // [104:198] is the sub-list for method input_type
-	104, // [104:104] is the sub-list for extension type_name
-	104, // [104:104] is the sub-list for extension extendee
-	0,   // [0:104] is the sub-list for field type_name
+	129, // 58: skein.v1.GetMediaRequest.media:type_name -> skein.v1.MediaPlace
+	234, // 59: skein.v1.GetMediaResponse.media:type_name -> skein.v1.Media
+	129, // 60: skein.v1.LinkMediaRequest.media:type_name -> skein.v1.MediaPlace
+	235, // 61: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
+	226, // 62: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
+	236, // 63: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
+	237, // 64: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	235, // 65: skein.v1.StreamMessageRequest.content:type_name -> skein.v1.Content
+	235, // 66: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
+	227, // 67: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
+	237, // 68: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	146, // 69: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
+	235, // 70: skein.v1.Edited.content:type_name -> skein.v1.Content
+	228, // 71: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
+	237, // 72: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
+	153, // 73: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
+	178, // 74: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
+	161, // 75: skein.v1.ForwardMessagesRequest.messages:type_name -> skein.v1.ForwardSource
+	162, // 76: skein.v1.ForwardMessagesRequest.merge:type_name -> skein.v1.ForwardMerge
+	164, // 77: skein.v1.ForwardMessagesResponse.forwarded:type_name -> skein.v1.Forwarded
+	238, // 78: skein.v1.ForwardMessagesResponse.error:type_name -> skein.v1.Error
+	239, // 79: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
+	136, // 80: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
+	136, // 81: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
+	5,   // 82: skein.v1.Scheduled.state:type_name -> skein.v1.ScheduledState
+	238, // 83: skein.v1.Scheduled.error:type_name -> skein.v1.Error
+	171, // 84: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
+	136, // 85: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
+	239, // 86: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
+	183, // 87: skein.v1.SearchMessagesResponse.found:type_name -> skein.v1.FoundMessage
+	239, // 88: skein.v1.FoundMessage.entry:type_name -> skein.v1.Entry
+	184, // 89: skein.v1.FoundMessage.matches:type_name -> skein.v1.TextMatch
+	239, // 90: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
+	239, // 91: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
+	240, // 92: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
+	241, // 93: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
+	242, // 94: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
+	6,   // 95: skein.v1.SetRetentionRequest.kind:type_name -> skein.v1.RetentionKind
+	6,   // 96: skein.v1.GetRetentionResponse.kind:type_name -> skein.v1.RetentionKind
+	7,   // 97: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
+	229, // 98: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
+	7,   // 99: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
+	37,  // 100: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
+	37,  // 101: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
+	18,  // 102: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
+	243, // 103: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
+	65,  // 104: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
+	213, // 105: skein.v1.CreateRegistrationLinkResponse.link:type_name -> skein.v1.RegistrationLink
+	213, // 106: skein.v1.ListRegistrationLinksResponse.links:type_name -> skein.v1.RegistrationLink
+	8,   // 107: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
+	10,  // 108: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
+	12,  // 109: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
+	14,  // 110: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
+	16,  // 111: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
+	19,  // 112: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
+	21,  // 113: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
+	23,  // 114: skein.v1.AccountService.LoginWithCode:input_type -> skein.v1.LoginWithCodeRequest
+	25,  // 115: skein.v1.AccountService.GetSecurity:input_type -> skein.v1.GetSecurityRequest
+	27,  // 116: skein.v1.AccountService.BeginTotp:input_type -> skein.v1.BeginTotpRequest
+	29,  // 117: skein.v1.AccountService.ConfirmTotp:input_type -> skein.v1.ConfirmTotpRequest
+	31,  // 118: skein.v1.AccountService.DisableTotp:input_type -> skein.v1.DisableTotpRequest
+	33,  // 119: skein.v1.AccountService.NewRecoveryCodes:input_type -> skein.v1.NewRecoveryCodesRequest
+	35,  // 120: skein.v1.AccountService.ResetPassword:input_type -> skein.v1.ResetPasswordRequest
+	38,  // 121: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
+	40,  // 122: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
+	42,  // 123: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
+	44,  // 124: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
+	47,  // 125: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
+	49,  // 126: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
+	51,  // 127: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
+	53,  // 128: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
+	55,  // 129: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
+	57,  // 130: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
+	59,  // 131: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
+	61,  // 132: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
+	63,  // 133: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
+	67,  // 134: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
+	69,  // 135: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
+	71,  // 136: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
+	73,  // 137: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
+	75,  // 138: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
+	77,  // 139: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
+	79,  // 140: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
+	81,  // 141: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
+	83,  // 142: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
+	85,  // 143: skein.v1.GroupService.SetNickname:input_type -> skein.v1.SetNicknameRequest
+	87,  // 144: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
+	89,  // 145: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
+	91,  // 146: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
+	94,  // 147: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
+	96,  // 148: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
+	98,  // 149: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
+	101, // 150: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
+	103, // 151: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
+	105, // 152: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
+	108, // 153: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
+	110, // 154: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
+	112, // 155: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
+	114, // 156: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
+	116, // 157: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
+	119, // 158: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
+	121, // 159: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
+	123, // 160: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
+	125, // 161: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
+	127, // 162: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
+	130, // 163: skein.v1.MediaService.GetMedia:input_type -> skein.v1.GetMediaRequest
+	132, // 164: skein.v1.MediaService.LinkMedia:input_type -> skein.v1.LinkMediaRequest
+	134, // 165: skein.v1.MediaService.DeleteMedia:input_type -> skein.v1.DeleteMediaRequest
+	136, // 166: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
+	140, // 167: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
+	142, // 168: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
+	144, // 169: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
+	147, // 170: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
+	149, // 171: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
+	151, // 172: skein.v1.MessageService.ListReaders:input_type -> skein.v1.ListReadersRequest
+	154, // 173: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
+	156, // 174: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
+	158, // 175: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
+	165, // 176: skein.v1.MessageService.PinMessage:input_type -> skein.v1.PinMessageRequest
+	167, // 177: skein.v1.MessageService.ListPins:input_type -> skein.v1.ListPinsRequest
+	192, // 178: skein.v1.MessageService.SetLifetime:input_type -> skein.v1.SetLifetimeRequest
+	160, // 179: skein.v1.MessageService.ForwardMessages:input_type -> skein.v1.ForwardMessagesRequest
+	138, // 180: skein.v1.MessageService.StreamMessage:input_type -> skein.v1.StreamMessageRequest
+	179, // 181: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
+	181, // 182: skein.v1.MessageService.SearchMessages:input_type -> skein.v1.SearchMessagesRequest
+	169, // 183: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
+	172, // 184: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
+	174, // 185: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
+	176, // 186: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
+	185, // 187: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
+	187, // 188: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
+	189, // 189: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
+	191, // 190: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
+	199, // 191: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
+	201, // 192: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
+	203, // 193: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
+	205, // 194: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
+	207, // 195: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
+	209, // 196: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
+	211, // 197: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
+	195, // 198: skein.v1.AdminService.SetRetention:input_type -> skein.v1.SetRetentionRequest
+	197, // 199: skein.v1.AdminService.GetRetention:input_type -> skein.v1.GetRetentionRequest
+	214, // 200: skein.v1.AdminService.CreateRegistrationLink:input_type -> skein.v1.CreateRegistrationLinkRequest
+	216, // 201: skein.v1.AdminService.ListRegistrationLinks:input_type -> skein.v1.ListRegistrationLinksRequest
+	218, // 202: skein.v1.AdminService.RevokeRegistrationLink:input_type -> skein.v1.RevokeRegistrationLinkRequest
+	220, // 203: skein.v1.AdminService.CreateResetLink:input_type -> skein.v1.CreateResetLinkRequest
+	9,   // 204: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
+	11,  // 205: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
+	13,  // 206: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
+	15,  // 207: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
+	17,  // 208: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
+	20,  // 209: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
+	22,  // 210: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
+	24,  // 211: skein.v1.AccountService.LoginWithCode:output_type -> skein.v1.LoginWithCodeResponse
+	26,  // 212: skein.v1.AccountService.GetSecurity:output_type -> skein.v1.GetSecurityResponse
+	28,  // 213: skein.v1.AccountService.BeginTotp:output_type -> skein.v1.BeginTotpResponse
+	30,  // 214: skein.v1.AccountService.ConfirmTotp:output_type -> skein.v1.ConfirmTotpResponse
+	32,  // 215: skein.v1.AccountService.DisableTotp:output_type -> skein.v1.DisableTotpResponse
+	34,  // 216: skein.v1.AccountService.NewRecoveryCodes:output_type -> skein.v1.NewRecoveryCodesResponse
+	36,  // 217: skein.v1.AccountService.ResetPassword:output_type -> skein.v1.ResetPasswordResponse
+	39,  // 218: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
+	41,  // 219: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
+	43,  // 220: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
+	45,  // 221: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
+	48,  // 222: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
+	50,  // 223: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
+	52,  // 224: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
+	54,  // 225: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
+	56,  // 226: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
+	58,  // 227: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
+	60,  // 228: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
+	62,  // 229: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
+	64,  // 230: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
+	68,  // 231: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
+	70,  // 232: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
+	72,  // 233: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
+	74,  // 234: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
+	76,  // 235: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
+	78,  // 236: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
+	80,  // 237: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
+	82,  // 238: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
+	84,  // 239: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
+	86,  // 240: skein.v1.GroupService.SetNickname:output_type -> skein.v1.SetNicknameResponse
+	88,  // 241: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
+	90,  // 242: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
+	92,  // 243: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
+	95,  // 244: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
+	97,  // 245: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
+	99,  // 246: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
+	102, // 247: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
+	104, // 248: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
+	106, // 249: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
+	109, // 250: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
+	111, // 251: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
+	113, // 252: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
+	115, // 253: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
+	117, // 254: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
+	120, // 255: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
+	122, // 256: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
+	124, // 257: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
+	126, // 258: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
+	128, // 259: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
+	131, // 260: skein.v1.MediaService.GetMedia:output_type -> skein.v1.GetMediaResponse
+	133, // 261: skein.v1.MediaService.LinkMedia:output_type -> skein.v1.LinkMediaResponse
+	135, // 262: skein.v1.MediaService.DeleteMedia:output_type -> skein.v1.DeleteMediaResponse
+	137, // 263: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
+	141, // 264: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
+	143, // 265: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
+	145, // 266: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
+	148, // 267: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
+	150, // 268: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
+	152, // 269: skein.v1.MessageService.ListReaders:output_type -> skein.v1.ListReadersResponse
+	155, // 270: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
+	157, // 271: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
+	159, // 272: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
+	166, // 273: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
+	168, // 274: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
+	193, // 275: skein.v1.MessageService.SetLifetime:output_type -> skein.v1.SetLifetimeResponse
+	163, // 276: skein.v1.MessageService.ForwardMessages:output_type -> skein.v1.ForwardMessagesResponse
+	139, // 277: skein.v1.MessageService.StreamMessage:output_type -> skein.v1.StreamMessageResponse
+	180, // 278: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
+	182, // 279: skein.v1.MessageService.SearchMessages:output_type -> skein.v1.SearchMessagesResponse
+	170, // 280: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
+	173, // 281: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
+	175, // 282: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
+	177, // 283: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
+	186, // 284: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
+	188, // 285: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
+	190, // 286: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
+	194, // 287: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
+	200, // 288: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
+	202, // 289: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
+	204, // 290: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
+	206, // 291: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
+	208, // 292: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
+	210, // 293: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
+	212, // 294: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
+	196, // 295: skein.v1.AdminService.SetRetention:output_type -> skein.v1.SetRetentionResponse
+	198, // 296: skein.v1.AdminService.GetRetention:output_type -> skein.v1.GetRetentionResponse
+	215, // 297: skein.v1.AdminService.CreateRegistrationLink:output_type -> skein.v1.CreateRegistrationLinkResponse
+	217, // 298: skein.v1.AdminService.ListRegistrationLinks:output_type -> skein.v1.ListRegistrationLinksResponse
+	219, // 299: skein.v1.AdminService.RevokeRegistrationLink:output_type -> skein.v1.RevokeRegistrationLinkResponse
+	221, // 300: skein.v1.AdminService.CreateResetLink:output_type -> skein.v1.CreateResetLinkResponse
+	204, // [204:301] is the sub-list for method output_type
+	107, // [107:204] is the sub-list for method input_type
+	107, // [107:107] is the sub-list for extension type_name
+	107, // [107:107] is the sub-list for extension extendee
+	0,   // [0:107] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_services_proto_init() }
@@ -13488,16 +13875,16 @@ func file_skein_v1_services_proto_init() {
 	file_skein_v1_frames_proto_init()
 	file_skein_v1_services_proto_msgTypes[37].OneofWrappers = []any{}
 	file_skein_v1_services_proto_msgTypes[66].OneofWrappers = []any{}
-	file_skein_v1_services_proto_msgTypes[177].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[184].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_services_proto_rawDesc), len(file_skein_v1_services_proto_rawDesc)),
 			NumEnums:      7,
-			NumMessages:   215,
+			NumMessages:   222,
 			NumExtensions: 0,
-			NumServices:   6,
+			NumServices:   7,
 		},
 		GoTypes:           file_skein_v1_services_proto_goTypes,
 		DependencyIndexes: file_skein_v1_services_proto_depIdxs,

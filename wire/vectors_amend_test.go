@@ -42,6 +42,9 @@ func amendVectors() []frameVector {
 		{"send_silent", "nobody is to be notified of it, SPEC §4.22", wire.NewClientFrame(&wire.Send{
 			Conversation: "grp:g1", Id: id(16), Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "for tomorrow"}}, Silent: true,
 		})},
+		{"send_media", "a message that names uploads, SPEC §13", wire.NewClientFrame(&wire.Send{
+			Conversation: "grp:g1", Id: id(17), Content: &wire.Content{Type: "image", Body: &wire.Content_Text{Text: "{}"}, Fallback: "A picture"}, Media: []string{"DLPXBP37257E4545KC64UXKC2I"},
+		})},
 		{"send_streaming", "a message that grows, SPEC §4.26", wire.NewClientFrame(&wire.Send{
 			Conversation: "grp:g1", Id: id(17), Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "Once"}}, Streaming: true,
 		})},

@@ -42,6 +42,7 @@ import (
 	"github.com/skein-im/skein/internal/group"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/later"
+	"github.com/skein-im/skein/internal/media"
 	"github.com/skein-im/skein/internal/search"
 	"github.com/skein-im/skein/wire"
 )
@@ -92,6 +93,8 @@ type Deps struct {
 	// Search finds messages; nil: this server does not search.
 	Search Search
 	Later  *later.Service
+	// Media are the uploads; nil: there are none.
+	Media *media.Service
 	// Retention is how long messages are kept.
 	Retention Retention
 	// Now is the clock; nil means time.Now.

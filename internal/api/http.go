@@ -18,6 +18,7 @@ import (
 	"github.com/skein-im/skein/internal/contract"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/limits"
+	"github.com/skein-im/skein/internal/media"
 	"github.com/skein-im/skein/wire"
 )
 
@@ -45,6 +46,8 @@ type HTTPOptions struct {
 	// Credentials is the line of what checks passwords and tokens of people, which
 	// connections share. Default one of the door's own.
 	Credentials *limits.Logins
+	// Media are the uploads whose bytes go by this door; nil: there are none.
+	Media *media.Service
 	// Metrics gets the door's metrics; nil means none.
 	Metrics prometheus.Registerer
 }
@@ -63,7 +66,7 @@ type door struct {
 	logins *limits.Logins
 }
 
-// NewHTTP returns the HTTP door to logic: POST /api/skein.v1.<Service>/<Method>,
+// NewHTTP returns the HTTP door to logic: POST /api/skein.v1.<Service>/<Method>, /media/,
 // /api/openapi.json, /api/docs, /docs/ and /claim.
 func NewHTTP(logic im.Logic, o HTTPOptions) http.Handler {
 	if o.Log == nil {
@@ -99,7 +102,10 @@ func NewHTTP(logic im.Logic, o HTTPOptions) http.Handler {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		d.fail(w, r, "", http.StatusNotFound, im.Errorf(im.CodeNotFound, "there is nothing at this path"))
 	})
-	return d.bounded(compressed(mux))
+	all := http.NewServeMux()
+	all.Handle("/", compressed(mux))
+	all.HandleFunc(mediaPath, d.media)
+	return d.bounded(all)
 }
 
 // bounded holds every request to its time and its address's share: who sends or

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -69,6 +68,8 @@ type scene struct {
 	group, chat   string // bob's group, his direct chat with his friend
 	said, whisper uint64 // what bob said in them
 	asked         uint64 // bob's poll in the group
+	shown         uint64 // bob's message in the group that names the upload file
+	file          string
 	grows         uint64 // what bob goes on with
 	myStream      uint64 // what who calls goes on with in the group, if they are in it
 	mine          uint64 // what who calls said in the group, if they are in it
@@ -376,6 +377,23 @@ var mostCells = []cell{
 		return &wire.SetMyStateRequest{Conversation: "me:" + s.bob.id, Pinned: proto.Bool(true)}
 	}},
 	{"MessageService/MarkRead", "chat", friends, func(s *scene) proto.Message { return &wire.MarkReadRequest{Conversation: s.chat, Seq: 1} }},
+	{"MediaService/GetMedia", "", users, func(s *scene) proto.Message {
+		return &wire.GetMediaRequest{Media: []*wire.MediaPlace{{Id: s.shows()}}}
+	}},
+	{"MediaService/LinkMedia", "what a message of the group names", inGroup, func(s *scene) proto.Message {
+		return &wire.LinkMediaRequest{Media: &wire.MediaPlace{Id: s.shows(), Conversation: s.group, Seq: s.shown}}
+	}},
+	{"MediaService/LinkMedia", "without saying which", inGroup, func(s *scene) proto.Message {
+		return &wire.LinkMediaRequest{Media: &wire.MediaPlace{Id: s.shows()}}
+	}},
+	{"MediaService/LinkMedia", "bob's, before he names it", nobody, func(s *scene) proto.Message {
+		return &wire.LinkMediaRequest{Media: &wire.MediaPlace{Id: s.uploads(s.bob)}}
+	}},
+	{"MediaService/DeleteMedia", "bob's", nobody, func(s *scene) proto.Message { return &wire.DeleteMediaRequest{Id: s.uploads(s.bob)} }},
+	{"MediaService/DeleteMedia", "own", own, func(s *scene) proto.Message { return &wire.DeleteMediaRequest{Id: s.uploads(s.me)} }},
+	{"MessageService/SendMessage", "bob's upload to the group", nobody, func(s *scene) proto.Message {
+		return &wire.SendMessageRequest{Conversation: s.group, Content: text("mine"), Media: []string{s.uploads(s.bob)}}
+	}},
 
 	{"AdminService/ClaimAdmin", "wrong code", denied, func(s *scene) proto.Message {
 		return &wire.ClaimAdminRequest{Code: "guess", Username: "boss-" + s.bob.username, Password: password}
@@ -568,29 +586,4 @@ func (s *scene) trace() trace {
 		s.t.Fatal(err)
 	}
 	return trace{head(s.group), head(s.chat), head("me:" + s.bob.id), len(sessions)}
-}
-
-func inAnHour() int64 { return time.Now().Add(time.Hour).UnixMilli() }
-
-// bobSchedules is a scheduled message of bob's.
-func (s *scene) bobSchedules() []byte { return s.scheduledBy(s.bob) }
-
-// schedules is a scheduled message of who calls, to the group; of who may not write there
-// it is one that there never was.
-func (s *scene) schedules() []byte {
-	if s.me.session == "" {
-		id := im.NewMessageID(time.Now(), [10]byte{1})
-		return id[:]
-	}
-	return s.scheduledBy(s.me)
-}
-
-func (s *scene) scheduledBy(p person) []byte {
-	s.t.Helper()
-	id := im.NewMessageID(time.Now(), [10]byte{2})
-	r := wire.ScheduleMessageResponse{Id: id[:]}
-	s.call(p.token, "MessageService/ScheduleMessage", &wire.ScheduleMessageRequest{
-		Message: &wire.SendMessageRequest{Conversation: s.group, Content: text("later")}, AtMs: inAnHour(),
-	}, &r)
-	return r.GetId()
 }

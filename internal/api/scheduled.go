@@ -21,8 +21,8 @@ func (c *Calls) scheduleMessage(ctx context.Context, actor im.Actor, r *wire.Sch
 	if err != nil {
 		return nil, err
 	}
-	if r.GetMessage().GetStreaming() {
-		return nil, errLaterStreams
+	if err := notLater(r.GetMessage()); err != nil {
+		return nil, err
 	}
 	msg, err := said(r.GetMessage(), id)
 	if err != nil {
@@ -41,7 +41,16 @@ func (c *Calls) scheduleMessage(ctx context.Context, actor im.Actor, r *wire.Sch
 	return &wire.ScheduleMessageResponse{Id: id}, nil
 }
 
-var errLaterStreams = im.Wrong("message.streaming", "must not be said of a message that is sent later")
+// notLater refuses what a message that is sent later cannot say.
+func notLater(m *wire.SendMessageRequest) error {
+	switch {
+	case m.GetStreaming():
+		return im.Wrong("message.streaming", "must not be said of a message that is sent later")
+	case len(m.GetMedia()) > 0:
+		return im.Wrong("message.media", "must not be said of a message that is sent later")
+	}
+	return nil
+}
 
 // timeAt is a time from outside; zero: there is none.
 func timeAt(ms int64) (time.Time, error) {
@@ -68,8 +77,8 @@ func (c *Calls) changeScheduled(ctx context.Context, actor im.Actor, r *wire.Cha
 		if len(m.GetId()) > 0 && string(m.GetId()) != string(id[:]) {
 			return nil, im.Wrong("message.id", "must be the one that it was scheduled with")
 		}
-		if m.GetStreaming() {
-			return nil, errLaterStreams
+		if err := notLater(m); err != nil {
+			return nil, err
 		}
 		now, err := said(m, id[:])
 		if err != nil {

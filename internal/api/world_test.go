@@ -23,6 +23,9 @@ import (
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/journal/pebble"
 	"github.com/skein-im/skein/internal/later"
+	"github.com/skein-im/skein/internal/media"
+	"github.com/skein-im/skein/internal/media/blob"
+	"github.com/skein-im/skein/internal/media/picture"
 	"github.com/skein-im/skein/internal/messaging"
 	"github.com/skein-im/skein/internal/outbox"
 	"github.com/skein-im/skein/internal/search"
@@ -45,6 +48,7 @@ type world struct {
 	groups   *group.Service
 	messages *messaging.Service
 	calls    *Calls
+	media    *media.Service
 	// root is the administrator's user name.
 	root string
 	n    int
@@ -197,7 +201,15 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	members := &worldMembers{DB: db}
-	messages := messaging.New(messaging.Options{EditWindow: time.Hour, Timers: db, Periods: db, Retention: db, Streams: messaging.Streams{StoreEvery: time.Minute, StoreBytes: 1 << 20, Silence: time.Hour, PerUser: 100, MaxBytes: 1 << 16}, Journal: journal, Marks: journal, Recalls: journal, Labels: journal, Lookups: journal, Pages: journal, Permissions: members, Members: members, Deliverer: nobodyOnline{}, Logger: quiet()})
+	blobs, err := blob.Open(filepath.Join(dir, "media"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	uploads := media.New(media.Options{
+		Uploads: db, Names: db, Store: blobs, Pictures: picture.NewMaker(picture.Options{}), Quota: im.MediaQuota{Bytes: 64 << 20, Open: 16}, MaxBytes: 4 << 20, Key: []byte("key"),
+	})
+	messages := messaging.New(messaging.Options{Media: uploads, EditWindow: time.Hour, Timers: db, Periods: db, Retention: db, Streams: messaging.Streams{StoreEvery: time.Minute, StoreBytes: 1 << 20, Silence: time.Hour, PerUser: 100, MaxBytes: 1 << 16}, Journal: journal, Marks: journal, Recalls: journal, Labels: journal, Lookups: journal, Pages: journal, Permissions: members, Members: members, Deliverer: nobodyOnline{}, Logger: quiet()})
+	uploads.Use(messages)
 	runner := outbox.New(db, messages, outbox.Options{Logger: quiet()})
 	members.contacts = contact.New(db, db, runner, contact.Options{Lifetimes: db})
 	members.groups = group.New(db, db, db, runner, group.Options{StrangersPerDay: -1})
@@ -216,7 +228,7 @@ func newWorld(t *testing.T) *world {
 		journal.Close()
 		db.Close()
 	})
-	calls := NewCalls(Deps{Accounts: accounts, Contacts: members.contacts, Groups: members.groups, Messages: messages, Lists: messages, Search: search.New(index, search.NewIndexer(index, journal, db, quiet(), nil), messages, nil), Retention: messages, Keeper: db, Later: later.New(later.Options{
+	calls := NewCalls(Deps{Accounts: accounts, Contacts: members.contacts, Groups: members.groups, Messages: messages, Lists: messages, Search: search.New(index, search.NewIndexer(index, journal, db, quiet(), nil), messages, nil), Retention: messages, Keeper: db, Media: uploads, Later: later.New(later.Options{
 		Store: db, Due: db, Lease: db, Send: messages.Send, Drive: runner.Help,
 		MaySend: func(ctx context.Context, u im.UserID, c im.ConversationID) error {
 			_, err := members.MaySend(ctx, u, c, im.EntryMessage)
@@ -224,8 +236,8 @@ func newWorld(t *testing.T) *world {
 		},
 	})})
 	w := &world{
-		t: t, secure: map[string]string{}, accounts: accounts, groups: members.groups, messages: messages, calls: calls, schemas: loadSchemas(t), root: "root",
-		http: NewHTTP(worldLogic{Service: accounts, calls: calls}, HTTPOptions{Log: quiet(), Limiter: NewLimiter(LimiterOptions{Unlimited: true})}),
+		t: t, secure: map[string]string{}, accounts: accounts, media: uploads, groups: members.groups, messages: messages, calls: calls, schemas: loadSchemas(t), root: "root",
+		http: NewHTTP(worldLogic{Service: accounts, calls: calls}, HTTPOptions{Log: quiet(), Limiter: NewLimiter(LimiterOptions{Unlimited: true}), Media: uploads}),
 	}
 	code, err := accounts.PrepareClaim(t.Context())
 	if err != nil {

@@ -30,6 +30,7 @@ import (
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/later"
 	"github.com/skein-im/skein/internal/limits"
+	"github.com/skein-im/skein/internal/media"
 	"github.com/skein-im/skein/internal/messaging"
 	"github.com/skein-im/skein/internal/outbox"
 	"github.com/skein-im/skein/internal/remote"
@@ -89,6 +90,7 @@ type App struct {
 	messaging  *messaging.Service
 	outbox     *outbox.Runner
 	later      *later.Service
+	media      *media.Service // nil: no uploads are taken
 	timers     *later.Timers
 	retention  *later.Retention // nil: messages are kept for ever
 	followers  []*feed.Follower
@@ -210,7 +212,7 @@ func (a *App) makeGateway(o Options) {
 		Logic:          a.ask,
 		Codecs:         a.codecs(o),
 		Heartbeat:      o.Heartbeat,
-		Limits:         gateway.Limits{PullEntries: messaging.MaxPull, EditWindow: time.Duration(c.Messaging.EditWindow), RecallWindow: time.Duration(c.Messaging.RecallWindow), Retention: time.Duration(c.Messaging.Retention)},
+		Limits:         gateway.Limits{PullEntries: messaging.MaxPull, EditWindow: time.Duration(c.Messaging.EditWindow), RecallWindow: time.Duration(c.Messaging.RecallWindow), Retention: time.Duration(c.Messaging.Retention), MediaBytes: mediaBytes(&c)},
 		Devices:        a.devices,
 		ClassOf:        api.OfDevice(),
 		Open:           api.NeedNoToken(),
@@ -247,6 +249,9 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 	if err := a.makeFollowers(); err != nil {
 		return err
 	}
+	if err := a.makeMedia(key); err != nil {
+		return err
+	}
 	options := messaging.Options{
 		Journal: a.journal, Marks: a.journal, Recalls: a.journal, Labels: a.journal, Lookups: a.journal, Pages: a.journal, Trims: a.trims(), Permissions: m, Members: m, Deliverer: a.dispatcher, Logger: a.log, Registerer: a.metrics,
 		RecallWindow: time.Duration(c.Messaging.RecallWindow), EditWindow: time.Duration(c.Messaging.EditWindow), MaxPins: c.Messaging.MaxPins, MaxQueued: c.Messaging.MaxQueued,
@@ -270,7 +275,7 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 			return len(ps) > 0, err
 		}}
 	}
-	a.messaging = messaging.New(options)
+	a.messaging = a.newMessaging(options)
 	shared := a.shared != nil
 	a.outbox = outbox.New(a.directory, a.messaging, outbox.Options{Applied: m.applied, Shared: shared, Now: a.now, Logger: a.log, Registerer: a.metrics})
 	m.outbox = a.outbox
@@ -306,7 +311,7 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 	a.makeLater(m)
 	a.logic.Service, a.logic.accounts = a.messaging, a.accounts
 	a.logic.calls = api.NewCalls(api.Deps{
-		Accounts: a.accounts, Contacts: m.contacts, Groups: m.groups, Messages: a.messaging, Lists: a.messaging, Search: a.searcher(), Retention: a.messaging, Later: a.later, Keeper: a.directory, Limiter: a.limiter, Now: a.now,
+		Accounts: a.accounts, Contacts: m.contacts, Groups: m.groups, Messages: a.messaging, Lists: a.messaging, Search: a.searcher(), Retention: a.messaging, Later: a.later, Media: a.media, Keeper: a.directory, Limiter: a.limiter, Now: a.now,
 	})
 	return nil
 }
@@ -337,9 +342,7 @@ func (a *App) catchUp(ctx context.Context) (err error) {
 	a.outbox.Start()
 	a.later.Start()
 	a.timers.Start()
-	if a.retention != nil {
-		a.retention.Start()
-	}
+	a.startSweeping()
 	return a.prepareClaim(ctx)
 }
 
@@ -419,7 +422,7 @@ func (a *App) openHTTP(lo wire.ListenOptions) (err error) {
 	}
 	if a.cfg.Is(config.RoleAPI) {
 		public.Handle("/", api.NewHTTP(a.ask, api.HTTPOptions{
-			Log: a.log, TrustedProxies: proxies, Origins: a.cfg.HTTP.Origins, Limiter: a.limiter, Credentials: a.credentials, Metrics: a.metrics,
+			Log: a.log, TrustedProxies: proxies, Origins: a.cfg.HTTP.Origins, Limiter: a.limiter, Credentials: a.credentials, Media: a.media, Metrics: a.metrics,
 		}))
 	}
 	if a.gateway == nil && !a.cfg.Is(config.RoleAPI) {
@@ -565,9 +568,7 @@ func (a *App) close() error {
 		a.later.Close()
 		a.timers.Close()
 	}
-	if a.retention != nil {
-		a.retention.Close()
-	}
+	a.endSweeping()
 	if a.outbox != nil {
 		a.outbox.Close()
 	}

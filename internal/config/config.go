@@ -37,6 +37,7 @@ type Config struct {
 	Messaging Messaging `toml:"messaging"`
 	Groups    Groups    `toml:"groups"`
 	Gateway   Gateway   `toml:"gateway"`
+	Media     Media     `toml:"media"`
 	Journal   Journal   `toml:"journal"`
 	Postgres  Postgres  `toml:"postgres"`
 	Audit     Audit     `toml:"audit"`
@@ -108,6 +109,17 @@ type Groups struct {
 	MaxStrangersPerDay int `toml:"max_strangers_per_day" doc:"How often a user is added to groups by who is none of their contacts, in a day, on each node; further ones ask them, by an invitation."`
 }
 
+// Media are uploads.
+type Media struct {
+	Store          string   `toml:"store" doc:"Where uploads are kept: a directory (a relative one is in data; of many nodes one that they share), or s3://BUCKET/PREFIX?endpoint=URL&region=NAME, with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. off: no uploads are taken. Empty: media in data with the embedded store, otherwise off."`
+	MaxBytes       Size     `toml:"max_bytes" doc:"The longest upload."`
+	MaxPixels      int      `toml:"max_pixels" doc:"Pixels that a picture may have; more are refused before they are decoded."`
+	PictureMemory  Size     `toml:"picture_memory" doc:"Memory that all pictures may take that are looked at at a time, some 12 bytes a pixel; others wait."`
+	UserBytes      Size     `toml:"user_bytes" doc:"Bytes of all uploads of a user that are kept; 0: no limit."`
+	UploadsPerHour int      `toml:"uploads_per_hour" doc:"Uploads that a user may begin in an hour; 0: no limit."`
+	UploadTime     Duration `toml:"upload_time" doc:"How long an upload may be incomplete before it is thrown away."`
+}
+
 // Gateway are the limits of connections.
 type Gateway struct {
 	MaxConnections int      `toml:"max_connections" doc:"Connections of this process."`
@@ -159,6 +171,9 @@ func Default() Config {
 		},
 		Messaging: Messaging{RecallWindow: Duration(24 * time.Hour), EditWindow: Duration(48 * time.Hour), MaxPins: 100, StreamStore: Duration(2 * time.Second), StreamSilence: Duration(time.Minute), StreamsPerUser: 8, MaxQueued: 16384},
 		Groups:    Groups{MaxMembers: 10000, MaxPerUser: 1000, MaxAddsPerHour: 10000, MaxStrangersPerDay: 100},
+		Media: Media{
+			MaxBytes: 100 << 20, MaxPixels: 40_000_000, PictureMemory: 512 << 20, UserBytes: 10 << 30, UploadsPerHour: 1000, UploadTime: Duration(24 * time.Hour),
+		},
 		Gateway: Gateway{
 			MaxConnections: 100_000, MaxPerUser: 50, MaxPerAddress: 2000, SendRate: 200, SendBurst: 1000, Deflate: true, DrainTime: Duration(5 * time.Second),
 		},
@@ -241,6 +256,7 @@ func (c *Config) Check() error {
 		"groups.max_per_user": int64(c.Groups.MaxPerUser), "groups.max_adds_per_hour": int64(c.Groups.MaxAddsPerHour), "groups.max_strangers_per_day": int64(c.Groups.MaxStrangersPerDay),
 		"gateway.max_connections": int64(c.Gateway.MaxConnections), "gateway.max_per_user": int64(c.Gateway.MaxPerUser),
 		"messaging.max_pins": int64(c.Messaging.MaxPins), "gateway.send_burst": int64(c.Gateway.SendBurst), "journal.cache": int64(c.Journal.CacheBytes), "postgres.connections": int64(c.Postgres.Connections),
+		"media.max_bytes": int64(c.Media.MaxBytes), "media.max_pixels": int64(c.Media.MaxPixels), "media.picture_memory": int64(c.Media.PictureMemory), "media.upload_time": int64(c.Media.UploadTime),
 	}
 	for _, s := range settings(c) { // in the file's order
 		if n, ok := positive[s.Key]; ok && n <= 0 {
@@ -250,8 +266,8 @@ func (c *Config) Check() error {
 	if c.Gateway.SendRate <= 0 {
 		bad("gateway.send_rate", "must be greater than 0")
 	}
-	if c.Gateway.MaxPerAddress < 0 || c.Messaging.RecallWindow < 0 || c.Messaging.EditWindow < 0 || c.Gateway.DrainTime < 0 {
-		bad("gateway.max_per_address, messaging.recall_window, messaging.edit_window, gateway.drain_time", "must not be negative")
+	if c.Gateway.MaxPerAddress < 0 || c.Messaging.RecallWindow < 0 || c.Messaging.EditWindow < 0 || c.Gateway.DrainTime < 0 || c.Media.UserBytes < 0 || c.Media.UploadsPerHour < 0 {
+		bad("gateway.max_per_address, messaging.recall_window, messaging.edit_window, gateway.drain_time, media.user_bytes, media.uploads_per_hour", "must not be negative")
 	}
 	if keep := time.Duration(c.Messaging.Retention); keep != 0 && (keep < minRetention || keep > maxRetention) {
 		bad("messaging.retention", "must be 0, or from %s to %s", minRetention, maxRetention)

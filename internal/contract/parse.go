@@ -33,6 +33,9 @@ func Message(from *wire.Send) (im.Message, error) {
 	if err := checkStreaming(from); err != nil {
 		return im.Message{}, err
 	}
+	if err := checkMedia(from.GetMedia()); err != nil {
+		return im.Message{}, err
+	}
 	m := im.Message{Conversation: c, ID: id, Kind: im.EntryMessage, ReplyTo: from.GetReplyTo()}
 	m.Body, m.Hash = entrycodec.Message(c, from)
 	return m, nil

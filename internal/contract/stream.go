@@ -16,6 +16,8 @@ func checkStreaming(s *wire.Send) error {
 		return nil
 	case s.GetPoll() != nil:
 		return im.Wrong("streaming", "must not be said of a poll")
+	case len(s.GetMedia()) > 0:
+		return im.Wrong("streaming", "must not be said of a message with media")
 	}
 	return growsAs(s.GetContent())
 }

@@ -7,7 +7,7 @@
 //
 //	content, reply_to, mentions, event, extra, edited_at_ms, edits, react,
 //	reactions, poll, vote, group_mention, pinned, silent, forward, streaming,
-//	replaced, cut_off, and what later versions add
+//	replaced, cut_off, media, and what later versions add
 //
 // Behind them a message that was amended may have what is kept beside it and told to
 // nobody who reads it (State): a field of its own, the last one, which Told cuts off
@@ -83,7 +83,7 @@ func known(part proto.Message) {
 func Message(c im.ConversationID, s *wire.Send) (body []byte, hash uint64) {
 	known(s.GetContent())
 	knownPoll(s.GetPoll())
-	w := wire.Entry{Content: s.GetContent(), ReplyTo: s.GetReplyTo(), Mentions: s.GetMentions(), Extra: s.GetExtra(), Poll: s.GetPoll(), GroupMention: s.GetGroupMention(), Silent: s.GetSilent(), Streaming: s.GetStreaming()}
+	w := wire.Entry{Content: s.GetContent(), ReplyTo: s.GetReplyTo(), Mentions: s.GetMentions(), Extra: s.GetExtra(), Poll: s.GetPoll(), GroupMention: s.GetGroupMention(), Silent: s.GetSilent(), Streaming: s.GetStreaming(), Media: named(s.GetMedia())}
 	return Encode(&w), hashOf(c, im.EntryMessage, 0, &w)
 }
 
@@ -157,6 +157,12 @@ func hashOf(c im.ConversationID, kind im.EntryKind, target uint64, w *wire.Entry
 	if w.Streaming {
 		num(addedStreaming)
 	}
+	if len(w.Media) > 0 {
+		num(addedMedia)
+		for _, m := range w.Media {
+			str(m.Id)
+		}
+	}
 	return h.Sum64()
 }
 
@@ -173,6 +179,7 @@ const (
 	addedSilent
 	addedForward
 	addedStreaming
+	addedMedia
 )
 
 // Event returns the body of an EVENT entry.
@@ -210,7 +217,7 @@ func Decode(body []byte, w *wire.Entry) error {
 	w.Content, w.Event, w.ReplyTo, w.Mentions, w.Extra = nil, nil, 0, nil, nil
 	w.EditedAtMs, w.Edits, w.React, w.Reactions, w.Poll, w.Vote, w.GroupMention = 0, 0, nil, nil, nil, nil, 0
 	w.Pinned, w.Silent, w.Forward = nil, false, nil
-	w.Deleted, w.Streaming, w.Replaced, w.CutOff = false, false, 0, false
+	w.Deleted, w.Streaming, w.Replaced, w.CutOff, w.Media = false, false, 0, false, nil
 	if err := (proto.UnmarshalOptions{Merge: true}).Unmarshal(body, w); err != nil {
 		return fmt.Errorf("%w: %w", ErrBody, err)
 	}

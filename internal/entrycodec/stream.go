@@ -25,6 +25,8 @@ type Asks struct {
 	Mentions bool
 	// Streaming: more of it comes.
 	Streaming bool
+	// Media: it names uploads. Copied: it is a copy, which names those of others.
+	Media, Copied bool
 }
 
 // AsksOf reads what a body asks. Of what most messages are it reads two tags, and
@@ -43,6 +45,10 @@ func AsksOf(body []byte) (a Asks) {
 		switch num {
 		case fieldMentions:
 			a.Mentions = true
+		case fieldMedia:
+			a.Media = true
+		case fieldForward:
+			a.Copied = true
 		case fieldGroupMention, fieldStreaming:
 			v, _ := protowire.ConsumeVarint(body)
 			set := typ == protowire.VarintType && v != 0

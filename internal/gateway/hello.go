@@ -157,6 +157,7 @@ func (s *session) welcome() bool {
 			Sends: rateOf(rates.Sends), Marks: rateOf(rates.Marks), Reads: rateOf(rates.Reads), Calls: rateOf(rates.Calls), Signals: rateOf(rates.Signals),
 			EditWindowMs: uint64(o.Limits.EditWindow.Milliseconds()), RecallWindowMs: uint64(o.Limits.RecallWindow.Milliseconds()),
 			RetentionMs: uint64(o.Limits.Retention.Milliseconds()),
+			MediaBytes:  uint64(o.Limits.MediaBytes), Media: mediaOf(o.Limits.MediaBytes),
 		},
 		ServerTimeMs: o.Now().UnixMilli(), Connection: string(s.ID), TokenExpiresAtMs: s.expires.Load(),
 	}}})
@@ -201,4 +202,12 @@ func (s *session) endSilent() {
 	for _, o := range others[:min(surplus, len(others))] {
 		o.fail("device_connections", im.Errorf(im.CodeTooManyConnections, "the device has as many connections to this node as it may, and this one was silent for longest"))
 	}
+}
+
+// mediaOf is how many uploads a message names, where they have at most so many bytes.
+func mediaOf(bytes int64) uint32 {
+	if bytes == 0 {
+		return 0
+	}
+	return contract.MaxMedia
 }

@@ -69,6 +69,8 @@ type Limits struct {
 	InFlight     int // default 256
 	// EditWindow, RecallWindow and Retention are told only: Logic keeps to them.
 	EditWindow, RecallWindow, Retention time.Duration
+	// MediaBytes is the longest upload, 0: there are none. It is told only.
+	MediaBytes int64
 	// DeviceConnections bounds the connections of a user's device here. Default 32.
 	DeviceConnections int
 	// ServerFrameBytes is the longest frame that is sent. Default 2 MiB.

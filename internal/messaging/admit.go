@@ -164,6 +164,9 @@ func (s *Service) mayStore(ctx context.Context, it *item, made *madeOf) error {
 			return im.Wrong("replyTo", "is beyond the conversation's last entry")
 		}
 	}
+	if it.media {
+		return s.nameMedia(ctx, it)
+	}
 	return nil
 }
 

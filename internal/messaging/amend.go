@@ -103,7 +103,9 @@ func (s *Service) mayAmend(ctx context.Context, it *item, made *madeOf) error {
 	switch e.Kind {
 	case im.EntryRecall:
 		m.amend, m.after = im.Amend{Recall: true}, idOf{}
-		err = s.mayRecall(ctx, e, &target)
+		if err = s.mayRecall(ctx, e, &target); err == nil {
+			err = s.doubtMedia(ctx, target)
+		}
 		target.Recalled, target.Body = true, nil
 	case im.EntryEdit:
 		err = s.edit(ctx, e, m, &target)

@@ -128,8 +128,8 @@ func (l *lifetimes) givenTo(key periodKey) uint64 {
 }
 
 // givePage gives up a page of gone entries behind after, up to until, and tells where it
-// ends. Left out is what carries who reacted to a message that is not given up, or voted
-// in it: it goes with the message.
+// ends. Uploads that its messages name are doubted before. Left out is what carries who
+// reacted to a message that is not given up, or voted in it: it goes with the message.
 func (s *Service) givePage(ctx context.Context, c im.ConversationID, all []im.Period, after, until uint64) (last uint64, err error) {
 	es, err := s.journal.Read(ctx, c, after+1, false, givenPage)
 	if err != nil {
@@ -138,12 +138,13 @@ func (s *Service) givePage(ctx context.Context, c im.ConversationID, all []im.Pe
 	if len(es) == 0 || es[0].Seq != after+1 {
 		return 0, im.Errorf(im.CodeInternal, "entry %d of a conversation is missing", after+1)
 	}
+	es = es[:min(uint64(len(es)), until-after)] // seqs have no gap
+	if err := s.doubtMedia(ctx, es...); err != nil {
+		return 0, err
+	}
 	first := after
 	for i := range es {
 		e := &es[i]
-		if e.Seq > until {
-			break
-		}
 		needed, err := s.carriesFor(ctx, e, first)
 		if err == nil {
 			err = s.giveBuckets(ctx, c, all, e)

@@ -129,7 +129,10 @@ func (s *Service) GiveUp(ctx context.Context, cs []im.ConversationID) (again tim
 		}
 		for r.Given < r.Floor {
 			to := min(r.Given+givenSpan, r.Floor)
-			err := s.trims.Trim(ctx, im.Span{Conversation: c, After: r.Given, Until: to})
+			err := s.doubtSpan(ctx, c, r.Given, to)
+			if err == nil {
+				err = s.trims.Trim(ctx, im.Span{Conversation: c, After: r.Given, Until: to})
+			}
 			if errors.Is(err, im.ErrJournalDamaged) {
 				break // who reads it is told; others go on
 			}

@@ -156,6 +156,8 @@ type Options struct {
 	EditWindow time.Duration
 	// MaxPins is how many messages of a conversation are pinned at a time; 0: DefaultMaxPins.
 	MaxPins int
+	// Media keeps which messages name uploads; nil: none may.
+	Media Media
 	// Streams bounds streamed messages. Without Timers there are none.
 	Streams Streams
 	Timers  Timers
@@ -200,6 +202,7 @@ type Service struct {
 	periods     Periods   // nil: none
 	retention   Retention // nil: everything is kept
 	keepFor     time.Duration
+	media       Media // nil: none
 	onFailed    func(error)
 
 	streams   streams
@@ -275,6 +278,7 @@ func New(o Options) *Service {
 		periods:     o.Periods,
 		retention:   o.Retention,
 		keepFor:     o.KeepFor,
+		media:       o.Media,
 		onFailed:    o.OnFailed,
 		held:        map[im.ConversationID]*held{},
 		rounds:      make(chan *round),

@@ -35,7 +35,7 @@ func erased(e *wire.Entry, by uint64) *wire.Entry {
 	c.Content, c.ReplyTo, c.Mentions, c.GroupMention, c.Extra, c.Recalled = nil, 0, nil, 0, nil, true
 	c.EditedAtMs, c.Edits, c.Reactions, c.Poll = 0, 0, nil, nil
 	c.Pinned, c.Silent, c.Forward = nil, false, nil
-	c.Streaming, c.Replaced, c.CutOff = false, 0, false
+	c.Streaming, c.Replaced, c.CutOff, c.Media = false, 0, false, nil
 	c.Amended = max(c.Amended, by)
 	return c
 }

@@ -284,12 +284,18 @@ func (k *core) oldestInFlight() time.Time {
 	return t
 }
 
-// entryOf is the entry that a Send becomes, but for what the ack tells.
+// entryOf is the entry that a Send becomes, but for what the ack tells. Of uploads it has
+// the ids alone: what the server knows of them is told by GetMedia, and with the entry when
+// it is read again.
 func entryOf(s *wire.Send, user string) *wire.Entry {
+	var media []*wire.Media
+	for _, id := range s.Media {
+		media = append(media, &wire.Media{Id: id})
+	}
 	return &wire.Entry{
 		Conversation: s.Conversation, Id: s.Id, Sender: user, Kind: wire.EntryKind_ENTRY_KIND_MESSAGE,
 		Content: s.Content, ReplyTo: s.ReplyTo, Mentions: s.Mentions, GroupMention: s.GroupMention, Extra: s.Extra, Poll: s.Poll,
-		Silent: s.Silent, Streaming: s.Streaming,
+		Silent: s.Silent, Streaming: s.Streaming, Media: media,
 	}
 }
 

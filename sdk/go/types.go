@@ -96,6 +96,9 @@ type Message struct {
 	Silent bool
 	// Forward tells who said it first, and when; nil: it is its sender's own.
 	Forward *wire.Forward
+	// Media are the uploads that it names. Of a message that was sent from here just now
+	// they have their ids alone.
+	Media []*wire.Media
 	// Streaming: its author goes on with it; Text is what is durable of it so far.
 	Streaming bool
 	// CutOff: the server ended it, because its author was silent.
@@ -210,7 +213,7 @@ func messageOf(e *wire.Entry, user string) *Message {
 		Time: time.UnixMilli(e.StoredAtMs), Kind: e.Kind,
 		ReplyTo: e.ReplyTo, Mentions: e.Mentions, GroupMention: e.GroupMention, Recalled: e.Recalled, Amended: e.Amended,
 		Target: e.Target, Event: e.Event, Count: e.Count, Extra: e.Extra, Reactions: e.Reactions, Poll: e.Poll,
-		Pinned: e.Pinned, Silent: e.Silent, Forward: e.Forward, Streaming: e.Streaming, CutOff: e.CutOff,
+		Pinned: e.Pinned, Silent: e.Silent, Forward: e.Forward, Streaming: e.Streaming, CutOff: e.CutOff, Media: e.Media,
 	}
 	if c := e.Content; c != nil {
 		m.Type, m.Text, m.Data, m.Fallback = c.Type, c.GetText(), c.GetData(), c.Fallback

@@ -48,7 +48,7 @@ func packages(t *testing.T) []pkg {
 
 // business packages know the domain and nothing else of ours, but for the form of
 // entries' bodies where they make some.
-var business = []string{"internal/account", "internal/contact", "internal/group", "internal/later", "internal/messaging", "internal/outbox", "internal/dispatch"}
+var business = []string{"internal/account", "internal/contact", "internal/group", "internal/later", "internal/media", "internal/messaging", "internal/outbox", "internal/dispatch"}
 
 // allowed lists, for packages under a path, what of ours they may import. The
 // longest matching path counts.
@@ -69,12 +69,14 @@ var allowed = []struct {
 	{"internal/gateway", []string{"internal/im", "internal/cache", "internal/contract", "internal/limits", "wire", "internal/gateway"}, "an edge: it knows the protocol, not the business"},
 	{"internal/gateway/here", []string{"internal/im", "wire", "internal/gateway/outgoing"}, "who is connected knows neither what is delivered nor how somebody logs in"},
 	{"internal/gateway/outgoing", []string{"internal/im", "internal/contract", "wire"}, "what waits to be written knows neither sessions nor who is connected"},
-	{"internal/api", []string{"internal/im", "internal/cache", "internal/contract", "internal/entrycodec", "internal/limits", "wire", "internal/account", "internal/contact", "internal/group", "internal/later", "internal/search", "proto"}, "an edge: it translates calls for the business, and shows the documents"},
+	{"internal/api", []string{"internal/im", "internal/cache", "internal/contract", "internal/entrycodec", "internal/limits", "wire", "internal/account", "internal/contact", "internal/group", "internal/later", "internal/media", "internal/search", "proto"}, "an edge: it translates calls for the business, and shows the documents"},
 	{"internal/pg", []string{"internal/child"}, "it connects, and knows nothing of what is asked; pgtest starts servers"},
 	{"internal/schema", nil, "a rule about numbers"},
 	{"internal/cache", nil, "a data structure"},
 	{"internal/child", nil, "it starts processes, for anybody"},
 	{"internal/platform", nil, "it asks the operating system, for anybody"},
+	{"internal/media/blob", []string{"internal/platform"}, "it keeps bytes, and knows nothing of whose they are"},
+	{"internal/media/picture", nil, "it looks at pictures, and knows nothing of whose they are"},
 	{"internal/messaging", []string{"internal/im", "internal/cache", "internal/entrycodec"}, "business, and the one that makes the entries of which the server is the author"},
 	{"internal/journal", []string{"internal/im", "internal/cache", "internal/entrycodec", "internal/journal", "internal/pg", "internal/schema"}, "an engine knows the domain only; what was kept before there were bodies becomes one when it is converted"},
 	{"internal/directory", []string{"internal/im", "internal/cache", "internal/directory", "internal/pg", "internal/platform", "internal/schema"}, "an engine knows the domain only"},
@@ -103,7 +105,8 @@ var owners = map[string][]string{
 	"github.com/alecthomas/kong":    {"cmd"},
 	"github.com/BurntSushi/toml":    {"internal/config"},
 	"github.com/pressly/goose":      {"internal/directory"},
-	"github.com/minio/minio-go":     {"internal/backup"},
+	"github.com/minio/minio-go":     {"internal/backup", "internal/media/blob"},
+	"golang.org/x/image":            {"internal/media/picture"},
 }
 
 func TestImports(t *testing.T) {
@@ -134,7 +137,7 @@ func checkOurs(t *testing.T, name, imp string) {
 		t.Errorf("%s imports %s: only the programs start an app", name, imp)
 	}
 	for _, b := range business {
-		if under(name, b) && !under(imp, "internal/im") && !under(imp, "internal/cache") && !under(imp, "internal/entrycodec") && !under(imp, b) {
+		if under(name, b) && !under(name, "internal/media/blob") && !under(imp, "internal/im") && !under(imp, "internal/cache") && !under(imp, "internal/entrycodec") && !under(imp, b) {
 			t.Errorf("%s imports %s: business packages know internal/im, a cache and the form of an entry's body only, and reach each other through interfaces they declare", name, imp)
 		}
 	}

@@ -1,0 +1,303 @@
+package api
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"image"
+	"image/png"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/media"
+	"github.com/skein-im/skein/wire"
+)
+
+// upload uploads something for a person, by the service.
+func (w *world) upload(p person, content string) string {
+	w.t.Helper()
+	u, err := w.media.Begin(w.t.Context(), im.UserID(p.id), int64(len(content)), im.MediaFacts{Name: "a.txt"})
+	if err == nil {
+		_, err = w.media.Write(w.t.Context(), im.UserID(p.id), u.ID, 0, strings.NewReader(content), nil)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return u.ID
+}
+
+// uploads is an upload of a person's, of bob's for who has none.
+func (s *scene) uploads(p person) string {
+	if p.id == "" {
+		p = s.bob
+	}
+	s.n++
+	return s.upload(p, fmt.Sprint("words ", s.n))
+}
+
+// shows is an upload that a message of bob's in the group names.
+func (s *scene) shows() string {
+	s.t.Helper()
+	if s.file == "" {
+		s.file = s.uploads(s.bob)
+		var r wire.SendMessageResponse
+		s.must(s.bob.token, "MessageService/SendMessage", &wire.SendMessageRequest{Conversation: s.group, Content: text("look"), Media: []string{s.file}}, &r)
+		s.shown = r.GetSeq()
+	}
+	return s.file
+}
+
+func tusOf(method, path, token, body string, header ...string) request {
+	h := http.Header{"Tus-Resumable": {tusVersion}, "Authorization": {"Bearer " + token}}
+	if body != "" {
+		h.Set("Content-Type", tusType)
+	}
+	for i := 0; i < len(header); i += 2 {
+		h.Set(header[i], header[i+1])
+	}
+	return request{method: method, path: path, body: body, header: h}
+}
+
+func (w *world) status(what string, q request, want int) *httptest.ResponseRecorder {
+	w.t.Helper()
+	r := do(w.http, q)
+	if r.Code != want {
+		w.t.Errorf("%s: %d, not %d: %s", what, r.Code, want, r.Body)
+	}
+	return r
+}
+
+func base(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
+
+// An upload by tus: begun, gone on with, asked about, complete; then a message names it, and
+// who reads that fetches it, until it is taken back.
+func TestUpload(t *testing.T) {
+	w := newWorld(t)
+	ann, bob, eve := w.person("ann"), w.person("bob"), w.person("eve")
+	w.befriend(ann, bob)
+	content := strings.Repeat("0123456789", 5000)
+	r := w.status("begin", tusOf("POST", uploadsPath, ann.token, "", "Upload-Length", "50000", "Upload-Metadata", "filename "+base(`C:\temp\notes ä.txt`)+",filetype "+base("image/png")+", empty"), http.StatusCreated)
+	at := r.Header().Get("Location")
+	id := strings.TrimPrefix(at, uploadsPath+"/")
+	if !strings.HasPrefix(at, uploadsPath+"/") || r.Header().Get("Upload-Expires") == "" || r.Header().Get("Tus-Resumable") != tusVersion {
+		t.Fatal(r.Header())
+	}
+	how := func(want string) {
+		t.Helper()
+		r := w.status("how far", tusOf("HEAD", at, ann.token, ""), http.StatusOK)
+		if h := r.Header(); h.Get("Upload-Offset") != want || h.Get("Upload-Length") != "50000" || h.Get("Cache-Control") != "no-store" {
+			t.Errorf("%v, %s wanted", h, want)
+		}
+	}
+	how("0")
+	r = w.status("a part", tusOf("PATCH", at, ann.token, content[:20000], "Upload-Offset", "0"), http.StatusNoContent)
+	if r.Header().Get("Upload-Offset") != "20000" {
+		t.Error(r.Header())
+	}
+	how("20000")
+	w.status("not complete", request{method: "GET", path: mediaPath + id, header: http.Header{"Authorization": {"Bearer " + ann.token}}}, http.StatusNotFound)
+	w.status("the same part", tusOf("PATCH", at, ann.token, content[:20000], "Upload-Offset", "0"), http.StatusConflict)
+	w.status("another one's", tusOf("PATCH", at, bob.token, content[20000:], "Upload-Offset", "20000"), http.StatusNotFound)
+	w.status("another one's", tusOf("HEAD", at, bob.token, ""), http.StatusNotFound)
+	w.status("another one's", tusOf("DELETE", at, bob.token, ""), http.StatusNotFound)
+	sum := sha256.Sum256([]byte(content[20000:]))
+	w.status("a wrong sum", tusOf("PATCH", at, ann.token, content[20000:], "Upload-Offset", "20000", "Upload-Checksum", "sha1 "+base(strings.Repeat("x", 20))), statusChecksum)
+	how("20000")
+	w.status("the rest", tusOf("PATCH", at, ann.token, content[20000:], "Upload-Offset", "20000", "Upload-Checksum", "sha256 "+base(string(sum[:]))), http.StatusNoContent)
+	how("50000")
+
+	chat := dm(ann, bob)
+	var sent wire.SendMessageResponse
+	w.must(ann.token, "MessageService/SendMessage", &wire.SendMessageRequest{Conversation: chat, Content: text("read this"), Media: []string{id}}, &sent)
+	var page wire.ListEntriesResponse
+	w.must(bob.token, "MessageService/ListEntries", &wire.ListEntriesRequest{Conversation: chat}, &page)
+	var m *wire.Media
+	for _, e := range page.GetEntries() {
+		for _, x := range e.GetMedia() {
+			m = x
+		}
+	}
+	if m.GetId() != id || m.GetName() != "notes ä.txt" || m.GetMime() != "text/plain" || m.GetBytes() != 50000 {
+		t.Fatalf("%v", m)
+	}
+	fetch := func(who person, query string) *httptest.ResponseRecorder {
+		return do(w.http, request{method: "GET", path: mediaPath + id + query, header: http.Header{"Authorization": {"Bearer " + who.token}}})
+	}
+	place := fmt.Sprintf("?conversation=%s&seq=%d", chat, sent.GetSeq())
+	for _, query := range []string{"", place} {
+		r = fetch(bob, query)
+		if r.Code != 200 || r.Body.String() != content {
+			t.Errorf("bob, %q: %d", query, r.Code)
+		}
+		if r = fetch(eve, query); r.Code != 404 {
+			t.Errorf("eve, %q: %d", query, r.Code)
+		}
+	}
+	if h := fetch(bob, "").Header(); h.Get("Content-Disposition") != "attachment; filename*=utf-8''notes%20%C3%A4.txt" || h.Get("X-Content-Type-Options") != "nosniff" ||
+		!strings.Contains(h.Get("Content-Security-Policy"), "sandbox") || h.Get("Cache-Control") != "private, no-cache" || h.Get("Content-Encoding") != "" {
+		t.Error(h)
+	}
+	ranged := do(w.http, request{method: "GET", path: mediaPath + id + place, header: http.Header{"Authorization": {"Bearer " + bob.token}, "Range": {"bytes=49990-"}}})
+	if ranged.Code != http.StatusPartialContent || ranged.Body.String() != "0123456789" {
+		t.Error(ranged.Code, ranged.Body)
+	}
+	same := do(w.http, request{method: "GET", path: mediaPath + id, header: http.Header{"Authorization": {"Bearer " + bob.token}, "If-None-Match": {fetch(bob, "").Header().Get("Etag")}}})
+	if same.Code != http.StatusNotModified {
+		t.Error(same.Code)
+	}
+	w.status("it is named", tusOf("DELETE", at, ann.token, ""), http.StatusForbidden)
+}
+
+// Who may name an upload, and who may fetch what is named: its owner names it, a copy gives
+// its readers the right, an edit leaves it, a recall takes it.
+func TestNamedUploads(t *testing.T) {
+	w := newWorld(t)
+	ann, bob, eve := w.person("ann"), w.person("bob"), w.person("eve")
+	w.befriend(ann, bob)
+	chat, id := dm(ann, bob), w.upload(ann, "words")
+	var sent wire.SendMessageResponse
+	w.must(ann.token, "MessageService/SendMessage", &wire.SendMessageRequest{Conversation: chat, Content: text("read this"), Media: []string{id}}, &sent)
+	fetch := func(who person, query string) *httptest.ResponseRecorder {
+		return do(w.http, request{method: "GET", path: mediaPath + id + query, header: http.Header{"Authorization": {"Bearer " + who.token}}})
+	}
+	place := fmt.Sprintf("?conversation=%s&seq=%d", chat, sent.GetSeq())
+	var r *httptest.ResponseRecorder
+	// Another one cannot name it, and no message names it twice.
+	for what, list := range map[string][]string{"invalid_argument": {id, id}, "too_large": make([]string, 11)} {
+		if code := w.call(ann.token, "MessageService/SendMessage", &wire.SendMessageRequest{Conversation: chat, Content: text("x"), Media: list}, nil); string(code) != what {
+			t.Errorf("%v: %s", list, code)
+		}
+	}
+	if code := w.call(bob.token, "MessageService/SendMessage", &wire.SendMessageRequest{Conversation: chat, Content: text("mine"), Media: []string{id}}, nil); code != im.CodeNotFound {
+		t.Errorf("bob names it: %s", code)
+	}
+	// A copy gives its readers the right; an edit leaves it; a recall takes it.
+	w.befriend(bob, eve)
+	w.must(bob.token, "MessageService/ForwardMessages", &wire.ForwardMessagesRequest{Conversation: dm(bob, eve), Messages: []*wire.ForwardSource{{Conversation: chat, Seq: sent.GetSeq()}}}, nil)
+	if r = fetch(eve, ""); r.Code != 200 {
+		t.Errorf("by a copy: %d", r.Code)
+	}
+	w.must(ann.token, "MessageService/EditMessage", &wire.EditMessageRequest{Conversation: chat, Seq: sent.GetSeq(), Content: text("read it")}, nil)
+	if r = fetch(bob, place); r.Code != 200 {
+		t.Errorf("after an edit: %d", r.Code)
+	}
+	w.must(ann.token, "MessageService/RecallMessage", &wire.RecallMessageRequest{Conversation: chat, Seq: sent.GetSeq()}, nil)
+	if r = fetch(bob, place); r.Code != 404 {
+		t.Errorf("after a recall: %d", r.Code)
+	}
+	if r = fetch(eve, ""); r.Code != 200 {
+		t.Errorf("by the copy yet: %d", r.Code)
+	}
+}
+
+// A picture in the request that begins it; its thumbnail; and a link that holds for its
+// user, upload and form alone.
+func TestPictureAndLinks(t *testing.T) {
+	w := newWorld(t)
+	ann, bob := w.person("ann"), w.person("bob")
+	var b bytes.Buffer
+	if err := png.Encode(&b, image.NewRGBA(image.Rect(0, 0, 700, 350))); err != nil {
+		t.Fatal(err)
+	}
+	r := w.status("all at once", tusOf("POST", uploadsPath, ann.token, b.String(), "Upload-Length", strconv.Itoa(b.Len())), http.StatusCreated)
+	if r.Header().Get("Upload-Offset") != strconv.Itoa(b.Len()) {
+		t.Error(r.Header())
+	}
+	id := strings.TrimPrefix(r.Header().Get("Location"), uploadsPath+"/")
+	var got wire.GetMediaResponse
+	w.must(ann.token, "MediaService/GetMedia", &wire.GetMediaRequest{Media: []*wire.MediaPlace{{Id: strings.Repeat("A", 26)}, {Id: id}}}, &got)
+	if len(got.GetMedia()) != 1 || got.Media[0].GetWidth() != 700 || !got.Media[0].GetThumbnail() || got.Media[0].GetMime() != "image/png" {
+		t.Fatalf("%v", &got)
+	}
+	w.must(bob.token, "MediaService/GetMedia", &wire.GetMediaRequest{Media: []*wire.MediaPlace{{Id: id}}}, &got)
+	if len(got.GetMedia()) != 0 {
+		t.Errorf("bob: %v", &got)
+	}
+	var link wire.LinkMediaResponse
+	w.must(ann.token, "MediaService/LinkMedia", &wire.LinkMediaRequest{Media: &wire.MediaPlace{Id: id}, Thumbnail: true}, &link)
+	r = w.status("a link", request{method: "GET", path: link.GetPath()}, http.StatusOK)
+	if small, _, err := image.Decode(r.Body); err != nil || small.Bounds().Dx() != 320 || r.Header().Get("Content-Disposition") != "inline" {
+		t.Error(err, r.Header())
+	}
+	for what, path := range map[string]string{
+		"of another user": strings.Replace(link.GetPath(), ann.id, bob.id, 1), "of the whole": strings.Replace(link.GetPath(), thumbnailPath, "", 1),
+		"longer": strings.Replace(link.GetPath(), "until=", "until=9", 1), "of another place": link.GetPath() + "&conversation=grp:g&seq=1",
+	} {
+		w.status("a link "+what, request{method: "GET", path: path}, http.StatusNotFound)
+	}
+	w.status("without a token", request{method: "GET", path: mediaPath + id}, http.StatusUnauthorized)
+	// A link for a user who may not fetch it, made by who knows how.
+	l := media.Link{User: im.UserID(bob.id), Media: id, Until: w.calls.Now().Add(media.LinkTime)}
+	w.status("of who may not", request{method: "GET", path: linkPath(l, w.media.Sign(l))}, http.StatusNotFound)
+	w.must(ann.token, "MediaService/DeleteMedia", &wire.DeleteMediaRequest{Id: id}, nil)
+	w.status("thrown away", request{method: "GET", path: link.GetPath()}, http.StatusNotFound)
+}
+
+// What is wrong with an upload is told, before anything is kept of it.
+func TestUploadRefused(t *testing.T) {
+	w := newWorld(t)
+	ann := w.person("ann")
+	begin := func(header ...string) request { return tusOf("POST", uploadsPath, ann.token, "", header...) }
+	for what, c := range map[string]struct {
+		q    request
+		want int
+	}{
+		"no token":            {request{method: "POST", path: uploadsPath, header: http.Header{"Tus-Resumable": {tusVersion}, "Upload-Length": {"5"}}}, 401},
+		"the admin key":       {tusOf("POST", uploadsPath, adminKey, "", "Upload-Length", "5"), 403},
+		"no version":          {begin("Tus-Resumable", "", "Upload-Length", "5"), 412},
+		"another version":     {begin("Tus-Resumable", "0.2", "Upload-Length", "5"), 412},
+		"no length":           {begin(), 400},
+		"a length later":      {begin("Upload-Defer-Length", "1"), 400},
+		"no number":           {begin("Upload-Length", "many"), 400},
+		"nothing":             {begin("Upload-Length", "0"), 400},
+		"below nothing":       {begin("Upload-Length", "-1"), 400},
+		"too long":            {begin("Upload-Length", "4194305"), 413},
+		"no base64":           {begin("Upload-Length", "5", "Upload-Metadata", "filename ###"), 400},
+		"two lines":           {begin("Upload-Length", "5", "Upload-Metadata", "filename "+base("a\nb")), 400},
+		"no UTF-8":            {begin("Upload-Length", "5", "Upload-Metadata", "filename "+base("\xff")), 400},
+		"a long name":         {begin("Upload-Length", "5", "Upload-Metadata", "filename "+base(strings.Repeat("n", 256))), 413},
+		"much said":           {begin("Upload-Length", "5", "Upload-Metadata", strings.Repeat("k,", 3000)), 413},
+		"loud":                {begin("Upload-Length", "5", "Upload-Metadata", "waveform "+base("\xc8")), 400},
+		"a long wave":         {begin("Upload-Length", "5", "Upload-Metadata", "waveform "+base(strings.Repeat("1", 101))), 413},
+		"no duration":         {begin("Upload-Length", "5", "Upload-Metadata", "duration_ms "+base("-1")), 400},
+		"more than said":      {tusOf("POST", uploadsPath, ann.token, "123456", "Upload-Length", "5"), 413},
+		"no picture":          {tusOf("POST", uploadsPath, ann.token, "GIF89a", "Upload-Length", "6"), 400},
+		"an unknown checksum": {tusOf("POST", uploadsPath, ann.token, "12345", "Upload-Length", "5", "Upload-Checksum", "md5 x"), 400},
+		"a short checksum":    {tusOf("POST", uploadsPath, ann.token, "12345", "Upload-Length", "5", "Upload-Checksum", "sha1 "+base("x")), 400},
+		"another method":      {tusOf("PUT", uploadsPath, ann.token, ""), 405},
+		"a path":              {tusOf("HEAD", uploadsPath+"/..%2f..%2fkeys", ann.token, ""), 404},
+		"nothing there":       {tusOf("HEAD", uploadsPath+"/"+strings.Repeat("A", 26), ann.token, ""), 404},
+		"a path to fetch":     {request{method: "GET", path: mediaPath + "..%2fkeys", header: http.Header{"Authorization": {"Bearer " + ann.token}}}, 404},
+		"no seq":              {request{method: "GET", path: mediaPath + strings.Repeat("A", 26) + "?conversation=grp:g", header: http.Header{"Authorization": {"Bearer " + ann.token}}}, 400},
+	} {
+		r := w.status(what, c.q, c.want)
+		if c.want >= 400 && c.q.method != "HEAD" {
+			if err := w.schemas.failure(r.Body.Bytes()); err != nil {
+				t.Errorf("%s: %v: %s", what, err, r.Body)
+			}
+		}
+	}
+	at := w.status("begin", begin("Upload-Length", "5"), 201).Header().Get("Location")
+	w.status("another type", tusOf("PATCH", at, ann.token, "12345", "Upload-Offset", "0", "Content-Type", "text/plain"), 415)
+	w.status("no offset", tusOf("PATCH", at, ann.token, "12345"), 400)
+	w.status("too far", tusOf("PATCH", at, ann.token, "5", "Upload-Offset", "4"), 409)
+	w.status("given up", tusOf("POST", at, ann.token, "", "X-HTTP-Method-Override", "DELETE"), 204)
+	w.status("given up twice", tusOf("DELETE", at, ann.token, ""), 404)
+	r := w.status("what it can", request{method: "OPTIONS", path: uploadsPath}, 204)
+	if h := r.Header(); h.Get("Tus-Extension") != tusExtensions || h.Get("Tus-Max-Size") != "4194304" || h.Get("Tus-Version") != tusVersion {
+		t.Error(h)
+	}
+	// HTML and SVG are nothing to show, whatever they are called.
+	for _, active := range []string{"<html><script>alert(1)</script>", `<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>`} {
+		id := w.upload(ann, active)
+		r := do(w.http, request{method: "GET", path: mediaPath + id, header: http.Header{"Authorization": {"Bearer " + ann.token}}})
+		if h := r.Header(); r.Code != 200 || h.Get("Content-Type") != "application/octet-stream" || !strings.HasPrefix(h.Get("Content-Disposition"), "attachment") {
+			t.Error(r.Code, h)
+		}
+	}
+}
