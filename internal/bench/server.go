@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
@@ -155,7 +156,7 @@ func StartFloor(ctx context.Context, lab string, log io.Writer) (*Server, error)
 func prepare(ports int) (*Server, []string, error) {
 	addrs := make([]string, ports)
 	for i := range addrs {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		l, err := reserve()
 		if err != nil {
 			return nil, nil, err
 		}
@@ -164,6 +165,18 @@ func prepare(ports int) (*Server, []string, error) {
 	}
 	dir, err := os.MkdirTemp("", "skein-bench-")
 	return &Server{dir: dir, done: make(chan error, 1)}, addrs, err
+}
+
+// reserve finds a port that is free. It is one that the system gives to nobody by itself:
+// otherwise any connection that is made until the server listens there may take it.
+func reserve() (l net.Listener, err error) {
+	const first, ports = 10_000, 20_000 // systems give ports from 32,768 or 49,152 up
+	for range 100 {
+		if l, err = net.Listen("tcp", fmt.Sprint("127.0.0.1:", first+rand.IntN(ports))); err == nil {
+			break
+		}
+	}
+	return l, err
 }
 
 func (s *Server) start(binary string, args, env []string, log io.Writer) error {

@@ -364,7 +364,11 @@ func (s *Service) TimeIsUp(ctx context.Context, t im.Timer) (again time.Time, er
 		}
 		m := im.Message{Kind: im.EntryStream}
 		m.Body, m.Hash = entrycodec.Stream(e.Conversation, e.Seq, &entrycodec.Part{End: true})
-		return time.Time{}, s.byServer(ctx, e, m)
+		err = s.byServer(ctx, e, m)
+		if im.CodeOf(err) == im.CodeNotFound {
+			err = nil // it is gone (SPEC §4.27, §4.33), and so is what it was to say
+		}
+		return time.Time{}, err
 	}
 	return time.Time{}, nil
 }

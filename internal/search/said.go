@@ -3,6 +3,7 @@ package search
 import (
 	"encoding/json"
 	"hash/fnv"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -11,6 +12,9 @@ import (
 	"github.com/skein-im/skein/internal/search/token"
 	"github.com/skein-im/skein/wire"
 )
+
+// link is an address in a text, whatever its case.
+var link = regexp.MustCompile(`(?i)(?:^|[^a-z0-9])https?://[\p{L}\p{N}\[]`)
 
 // TypeLink is asked for in the place of a type of content: texts that have a link.
 const TypeLink = "link"
@@ -40,7 +44,7 @@ func saidBy(e *im.Entry) (s said, ok bool) {
 	s.kind = w.Content.Type
 	if s.kind == "text" {
 		text := w.Content.GetText()
-		s.link = strings.Contains(text, "https://") || strings.Contains(text, "http://")
+		s.link = link.MatchString(text)
 		s.fields = append(s.fields, field{"text", text})
 		return s, true
 	}

@@ -45,6 +45,9 @@ func classOf(r rune) class {
 		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' {
 			return word
 		}
+		if r == '+' || r == '#' || r == '$' {
+			return symbol
+		}
 		return separator
 	case plainRun(r) || r == 'ー': // which no script has to itself
 		return run
@@ -57,7 +60,7 @@ func classOf(r rune) class {
 			return run
 		}
 		return word
-	case unicode.Is(unicode.So, r) || r >= 0x1f000 && r <= 0x1faff && !unicode.Is(unicode.Sk, r):
+	case unicode.In(r, unicode.So, unicode.Sc, unicode.Sm) || r >= 0x1f000 && r <= 0x1faff && !unicode.Is(unicode.Sk, r):
 		return symbol
 	case unicode.Is(unicode.Sk, r) && r >= 0x1f000: // the colours of skin
 		return ignored
@@ -71,7 +74,11 @@ type scanner struct {
 	piece piece
 	emit  func(*piece) bool
 	done  bool
+	joins bool // the next sign is one with that before it
 }
+
+// joiner makes one sign of two.
+const joiner = '\u200d'
 
 // scan calls emit with each piece of a text, until it is false. The piece is emit's only
 // while it runs.
@@ -104,7 +111,7 @@ func (s *scanner) step(text string, at int) (next int) {
 	folded := norm.NFD.String(s.fold.String(norm.NFKC.String(text[at : at+n])))
 	bare := make([]rune, 0, len(folded))
 	for _, r := range folded {
-		if r < 0x300 || r > 0x36f { // combining diacritical marks
+		if !diacritic(r) {
 			bare = append(bare, r)
 		}
 	}
@@ -113,6 +120,15 @@ func (s *scanner) step(text string, at int) (next int) {
 	}
 	return at + n
 }
+
+// diacritic reports whether a decomposed character says how another one is read and
+// nothing more: accents, the vowel signs of Arabic and Hebrew.
+func diacritic(r rune) bool {
+	return r >= 0x300 && r <= 0x36f || r >= 0x64b && r <= 0x655 || r > 0x36f && r < 0x700 && unicode.Is(unicode.Mn, r) && unicode.In(r, unicode.Arabic, unicode.Hebrew, unicode.Inherited)
+}
+
+// flagged reports whether r is one half of a flag.
+func flagged(r rune) bool { return r >= 0x1f1e6 && r <= 0x1f1ff }
 
 // alone reports whether what follows a character cannot change it.
 func (s *scanner) alone(rest string) bool {
@@ -126,6 +142,11 @@ func (s *scanner) alone(rest string) bool {
 // take adds a folded character that comes from text[from:to].
 func (s *scanner) take(r rune, from, to int) {
 	c := classOf(r)
+	if s.piece.class == symbol && (c == ignored || r == 0x20e3) { // it changes the sign before it
+		s.piece.to[len(s.piece.to)-1] = int32(to)
+		s.joins = r == joiner
+		return
+	}
 	switch {
 	case s.done, c == ignored:
 		return
@@ -134,8 +155,12 @@ func (s *scanner) take(r rune, from, to int) {
 	case unicode.IsMark(r):
 		c = s.piece.class
 	}
-	if c != s.piece.class || c == symbol {
+	if c != s.piece.class || c == symbol && !s.joins && !(flagged(r) && len(s.piece.text) == 1 && flagged(s.piece.text[0])) {
 		s.end()
+	}
+	s.joins = false
+	if c == symbol && r < utf8.RuneSelf {
+		r += 0xfee0 // its wide form: tokens have no ASCII but letters and digits
 	}
 	if c == separator || s.done {
 		return
@@ -151,6 +176,6 @@ func (s *scanner) end() {
 	if len(s.piece.text) > 0 && !s.done {
 		s.done = !s.emit(&s.piece)
 	}
-	s.piece.class = separator
+	s.piece.class, s.joins = separator, false
 	s.piece.text, s.piece.from, s.piece.to = s.piece.text[:0], s.piece.from[:0], s.piece.to[:0]
 }
