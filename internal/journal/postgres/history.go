@@ -144,6 +144,11 @@ func (j *Journal) noteEra(ctx context.Context, q querier, era uint64) (current b
 		j.marks.drop()
 	}
 	h.mu.Lock()
+	if n := len(h.eras); n > 0 && h.eras[n-1].ID == era { // somebody else noted it meanwhile, and tells
+		h.mu.Unlock()
+		j.forget()
+		return true, nil
+	}
 	if h.last == last {
 		h.last = im.Place{}
 	}
