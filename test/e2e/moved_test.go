@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -62,8 +63,10 @@ type moved struct {
 
 // movedNode is one of the processes.
 type movedNode struct {
+	mu sync.Mutex // guards what follows against those who dial
 	*program
-	at      addresses
+	at addresses
+
 	cluster string
 	args    []string
 }
@@ -106,11 +109,15 @@ func movedAt(t *testing.T, dir, database string, nodes int, ahead time.Duration,
 func (n *movedNode) start(t *testing.T) {
 	t.Helper()
 	self := must(os.Executable())(t)
-	n.program = launchAt(t, self, nil, n.args...)
-	t.Cleanup(n.terminate)
-	n.at.http = strings.TrimPrefix(n.out.expect(t, `Open http://[0-9.:]+`), "Open ")
-	n.at.tcp = strings.TrimPrefix(n.out.expect(t, `Listens tcp://[0-9.:]+`), "Listens tcp://")
-	n.cluster = strings.TrimSuffix(strings.TrimPrefix(n.out.expect(t, `Cluster [^\n]*\.\n`), "Cluster "), ".\n")
+	p := launchAt(t, self, nil, n.args...)
+	t.Cleanup(p.terminate)
+	var at addresses
+	at.http = strings.TrimPrefix(p.out.expect(t, `Open http://[0-9.:]+`), "Open ")
+	at.tcp = strings.TrimPrefix(p.out.expect(t, `Listens tcp://[0-9.:]+`), "Listens tcp://")
+	n.cluster = strings.TrimSuffix(strings.TrimPrefix(p.out.expect(t, `Cluster [^\n]*\.\n`), "Cluster "), ".\n")
+	n.mu.Lock()
+	n.program, n.at = p, at
+	n.mu.Unlock()
 }
 
 // kill ends the process as kill -9 does.
@@ -138,8 +145,9 @@ func (m *moved) move(t *testing.T, d time.Duration) {
 // live are the processes that run.
 func (m *moved) live() (all []*movedNode) {
 	for _, n := range m.nodes {
+		p, _ := n.now()
 		select {
-		case <-n.done:
+		case <-p.done:
 		default:
 			all = append(all, n)
 		}
@@ -147,7 +155,17 @@ func (m *moved) live() (all []*movedNode) {
 	return all
 }
 
-func (m *moved) HTTP() string { return m.live()[0].at.http }
+// now is the process that was started last, and where it listens.
+func (n *movedNode) now() (*program, addresses) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.program, n.at
+}
+
+func (m *moved) HTTP() string {
+	_, at := m.live()[0].now()
+	return at.http
+}
 
 // Dial takes the processes in turns.
 func (m *moved) Dial(ctx context.Context, scheme string) (net.Conn, error) {
@@ -155,10 +173,10 @@ func (m *moved) Dial(ctx context.Context, scheme string) (net.Conn, error) {
 	if len(live) == 0 {
 		return nil, net.ErrClosed
 	}
-	n := live[m.dialled.Add(1)%uint64(len(live))]
-	address := strings.TrimPrefix(n.at.http, "http://")
+	_, at := live[m.dialled.Add(1)%uint64(len(live))].now()
+	address := strings.TrimPrefix(at.http, "http://")
 	if scheme == "tcp" {
-		address = n.at.tcp
+		address = at.tcp
 	}
 	return new(net.Dialer).DialContext(ctx, "tcp", address)
 }
