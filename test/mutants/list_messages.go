@@ -235,7 +235,7 @@ var messages = []Mutant{
 	},
 	{
 		Name: "silent-stream-stays-open", Breaks: "the server ends what nobody goes on with",
-		Hunks:   []Hunk{{messagingDir + "/stream.go", "return time.Time{}, s.byServer(ctx, e, m)", "return time.Time{}, nil"}},
+		Hunks:   []Hunk{{messagingDir + "/stream.go", "err = s.byServer(ctx, e, m)", "_, err = m, nil"}},
 		Package: messagingDir, Test: "TestSilenceEndsAStream",
 	},
 	{
