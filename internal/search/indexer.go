@@ -166,9 +166,32 @@ func (x *Indexer) Agree(ctx context.Context, p im.Place) (im.Place, error) {
 	return im.Place{}, x.reset(ctx, im.ErrOtherHistory)
 }
 
+// An index that cannot keep up with what is stored must not take the processor from those
+// who store: where full pages wait it rests for so many times as long as it worked, and
+// stays behind until less is stored.
+const (
+	fullPage = 400
+	restFor  = 9
+	maxRest  = 250 * time.Millisecond
+)
+
 // Handle notes entries in the index. Every error is one of the index or the journal,
 // never of an entry.
 func (x *Indexer) Handle(ctx context.Context, entries []im.Entry) error {
+	began := time.Now()
+	err := x.handle(ctx, entries)
+	if err == nil && len(entries) >= fullPage {
+		t := time.NewTimer(min(restFor*time.Since(began), maxRest))
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+		}
+	}
+	return err
+}
+
+func (x *Indexer) handle(ctx context.Context, entries []im.Entry) error {
 	docs, err := x.docs(ctx, entries)
 	if err != nil {
 		return err
