@@ -18,7 +18,7 @@ func (d folder) file(key string) string { return filepath.Join(string(d), filepa
 
 func (d folder) Put(_ context.Context, key string, value []byte) (err error) {
 	path := d.file(key)
-	if err := d.makeDirs(filepath.Dir(path)); err != nil {
+	if err := platform.MkdirAllSync(filepath.Dir(path)); err != nil {
 		return err
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // 0600
@@ -41,23 +41,6 @@ func (d folder) Put(_ context.Context, key string, value []byte) (err error) {
 		return err
 	}
 	return platform.SyncDir(filepath.Dir(path))
-}
-
-// makeDirs makes a directory and its parents, durably.
-func (d folder) makeDirs(path string) error {
-	if _, err := os.Stat(path); err == nil {
-		return nil
-	}
-	parent := filepath.Dir(path)
-	if parent != path {
-		if err := d.makeDirs(parent); err != nil {
-			return err
-		}
-	}
-	if err := platform.Mkdir(path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return platform.SyncDir(parent)
 }
 
 func (d folder) Get(_ context.Context, key string) ([]byte, error) {

@@ -61,13 +61,13 @@ func requireEmpty(dir string) error {
 // fetch writes a backup's files to a directory, durably.
 func (m *maker) fetch(ctx context.Context, manifest *Manifest, dir string) error {
 	d := folder(dir)
-	if err := d.makeDirs(dir); err != nil {
+	if err := platform.MkdirAllSync(dir); err != nil {
 		return err
 	}
 	total, done := manifest.Size(), int64(0)
 	for _, f := range manifest.Files {
 		path := d.file(f.Path)
-		if err := d.makeDirs(filepath.Dir(path)); err != nil {
+		if err := platform.MkdirAllSync(filepath.Dir(path)); err != nil {
 			return err
 		}
 		err := m.fetchFile(ctx, f, path, func(n int) {

@@ -56,8 +56,7 @@ func (s *Service) GetRetention(ctx context.Context, c im.ConversationID) (im.Ret
 	if err := s.keeps(ctx, c); err != nil {
 		return im.Retention{}, err
 	}
-	r, err := s.retentionOf(ctx, c)
-	return r, err
+	return s.retentionOf(ctx, c)
 }
 
 // keeps refuses conversations that have no retention.

@@ -18,6 +18,23 @@ import (
 // ErrLocked: another process has the lock.
 var ErrLocked = errors.New("locked by another process")
 
+// MkdirAllSync makes a directory and its parents, as Mkdir does, durably.
+func MkdirAllSync(path string) error {
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	parent := filepath.Dir(path)
+	if parent != path {
+		if err := MkdirAllSync(parent); err != nil {
+			return err
+		}
+	}
+	if err := Mkdir(path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return SyncDir(parent)
+}
+
 // MkdirAll makes a directory, with its parents, that only this user can enter.
 // What is there stays as it is.
 func MkdirAll(path string) error {

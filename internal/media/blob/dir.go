@@ -24,7 +24,7 @@ const (
 
 func openDir(root string) (Store, error) {
 	d := &dir{root}
-	if err := d.makeDirs(filepath.Join(root, incoming)); err != nil {
+	if err := platform.MkdirAllSync(filepath.Join(root, incoming)); err != nil {
 		return nil, err
 	}
 	left, err := os.ReadDir(filepath.Join(root, incoming))
@@ -49,7 +49,7 @@ func (d *dir) Put(ctx context.Context, name string, r io.Reader) (n int64, err e
 		return 0, err
 	}
 	file := filepath.Join(d.root, filepath.FromSlash(p))
-	if err := d.makeDirs(filepath.Dir(file)); err != nil {
+	if err := platform.MkdirAllSync(filepath.Dir(file)); err != nil {
 		return 0, err
 	}
 	f, err := os.CreateTemp(filepath.Join(d.root, incoming), "new-*") // 0600
@@ -85,23 +85,6 @@ func (r *reader) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	return r.Reader.Read(p)
-}
-
-// makeDirs makes a directory and its parents, durably.
-func (d *dir) makeDirs(path string) error {
-	if _, err := os.Stat(path); err == nil {
-		return nil
-	}
-	parent := filepath.Dir(path)
-	if parent != path {
-		if err := d.makeDirs(parent); err != nil {
-			return err
-		}
-	}
-	if err := platform.Mkdir(path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return platform.SyncDir(parent)
 }
 
 func (d *dir) Get(_ context.Context, name string, offset int64) (io.ReadCloser, error) {
