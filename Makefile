@@ -45,6 +45,7 @@ PACKAGES ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 # race detector, are a quarter of the time of whatever uses it.
 test: deps $(TOOLS)/gotestsum ## all tests, with the race detector
 	$(TOOLS)/gotestsum --format pkgname-and-test-fails -- -race -gcflags='modernc.org/...=-d=checkptr=0' -timeout 18m -p $(PACKAGES) ./...
+	cd test/oidc && $(GO) test -timeout 5m ./... # a module of its own: a real provider of OpenID Connect
 
 cover: deps ## coverage of internal/ by all tests
 	$(GO) test -coverpkg=./internal/... -coverprofile=bin/cover.out ./... >/dev/null

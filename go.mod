@@ -39,7 +39,13 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
-require golang.org/x/image v0.47.0
+require (
+	github.com/coreos/go-oidc/v3 v3.21.0
+	golang.org/x/image v0.47.0
+	golang.org/x/oauth2 v0.37.0
+)
+
+require github.com/go-jose/go-jose/v4 v4.1.4 // indirect
 
 require (
 	github.com/DataDog/zstd v1.5.7 // indirect
@@ -109,7 +115,7 @@ require (
 	go.uber.org/multierr v1.11.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/exp v0.0.0-20260218203240-3dfff04db8fa // indirect
-	golang.org/x/net v0.61.0 // indirect
+	golang.org/x/net v0.61.0
 	golang.org/x/sync v0.24.0
 	golang.org/x/text v0.43.0
 	golang.org/x/tools v0.52.0 // indirect

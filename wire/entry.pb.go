@@ -46,21 +46,24 @@ const (
 	EntryKind_ENTRY_KIND_PIN EntryKind = 6
 	// The author of the streamed message `target` went on with it, or it has ended. The entry carries what the target says now. SPEC §4.26.
 	EntryKind_ENTRY_KIND_STREAM EntryKind = 9
+	// The server found out what the first link of the message `target` leads to: see `preview`. It has no sender. SPEC §4.34.
+	EntryKind_ENTRY_KIND_PREVIEW EntryKind = 10
 )
 
 // Enum value maps for EntryKind.
 var (
 	EntryKind_name = map[int32]string{
-		0: "ENTRY_KIND_UNSPECIFIED",
-		1: "ENTRY_KIND_MESSAGE",
-		2: "ENTRY_KIND_RECALL",
-		3: "ENTRY_KIND_EVENT",
-		4: "ENTRY_KIND_EDIT",
-		5: "ENTRY_KIND_REACTION",
-		7: "ENTRY_KIND_VOTE",
-		8: "ENTRY_KIND_POLL_END",
-		6: "ENTRY_KIND_PIN",
-		9: "ENTRY_KIND_STREAM",
+		0:  "ENTRY_KIND_UNSPECIFIED",
+		1:  "ENTRY_KIND_MESSAGE",
+		2:  "ENTRY_KIND_RECALL",
+		3:  "ENTRY_KIND_EVENT",
+		4:  "ENTRY_KIND_EDIT",
+		5:  "ENTRY_KIND_REACTION",
+		7:  "ENTRY_KIND_VOTE",
+		8:  "ENTRY_KIND_POLL_END",
+		6:  "ENTRY_KIND_PIN",
+		9:  "ENTRY_KIND_STREAM",
+		10: "ENTRY_KIND_PREVIEW",
 	}
 	EntryKind_value = map[string]int32{
 		"ENTRY_KIND_UNSPECIFIED": 0,
@@ -73,6 +76,7 @@ var (
 		"ENTRY_KIND_POLL_END":    8,
 		"ENTRY_KIND_PIN":         6,
 		"ENTRY_KIND_STREAM":      9,
+		"ENTRY_KIND_PREVIEW":     10,
 	}
 )
 
@@ -369,7 +373,7 @@ const (
 	EventType_EVENT_TYPE_SCHEDULED_CHANGED EventType = 35
 	// A contact's profile (`users`: whose) is another; read it anew (GetUsers, ListContacts). SPEC §4.20.
 	EventType_EVENT_TYPE_CONTACT_PROFILE_CHANGED EventType = 36
-	// How the user logs in is another; nobody else is told. `text`: `totp_on`, `totp_off`, `recovery_codes` (new ones), `recovery_code_used`, `password_reset`. SPEC §3.11.
+	// How the user logs in is another; nobody else is told. `text`: `totp_on`, `totp_off`, `recovery_codes` (new ones), `recovery_code_used`, `password_reset`, `identity_linked`, `identity_unlinked`. SPEC §3.11.
 	EventType_EVENT_TYPE_SECURITY_CHANGED EventType = 37
 )
 
@@ -591,7 +595,11 @@ type Entry struct {
 	// The server ended the streamed message, because its author was silent.
 	CutOff bool `protobuf:"varint,30,opt,name=cut_off,json=cutOff,proto3" json:"cut_off,omitempty"`
 	// The uploads that the message names, in its order, as the server knows them. A Send says only their ids. SPEC §13.
-	Media         []*Media `protobuf:"bytes,31,rep,name=media,proto3" json:"media,omitempty"`
+	Media []*Media `protobuf:"bytes,31,rep,name=media,proto3" json:"media,omitempty"`
+	// As in the Send: the server finds out nothing about the links of the message. SPEC §4.34.
+	NoPreview bool `protobuf:"varint,32,opt,name=no_preview,json=noPreview,proto3" json:"no_preview,omitempty"`
+	// What the first link of the message leads to. EDIT: what the target has then. SPEC §4.34.
+	Preview       *Preview `protobuf:"bytes,33,opt,name=preview,proto3" json:"preview,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -843,6 +851,101 @@ func (x *Entry) GetMedia() []*Media {
 	return nil
 }
 
+func (x *Entry) GetNoPreview() bool {
+	if x != nil {
+		return x.NoPreview
+	}
+	return false
+}
+
+func (x *Entry) GetPreview() *Preview {
+	if x != nil {
+		return x.Preview
+	}
+	return nil
+}
+
+// What a link leads to, as the server found it once. All of it was said by whoever the link leads to: plain text without control characters, to be shown as such.
+type Preview struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The link, as it stands in the message.
+	Url string `protobuf:"bytes,1,opt,name=url,proto3" json:"url,omitempty"`
+	// At most 200 characters; empty: none. So for the next two: 400, and 60.
+	Title       string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	Description string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
+	// The name of the site.
+	Site string `protobuf:"bytes,4,opt,name=site,proto3" json:"site,omitempty"`
+	// A small picture, fetched as the message's media are; absent: none.
+	Image         *Media `protobuf:"bytes,5,opt,name=image,proto3" json:"image,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Preview) Reset() {
+	*x = Preview{}
+	mi := &file_skein_v1_entry_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Preview) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Preview) ProtoMessage() {}
+
+func (x *Preview) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_entry_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Preview.ProtoReflect.Descriptor instead.
+func (*Preview) Descriptor() ([]byte, []int) {
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Preview) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+func (x *Preview) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *Preview) GetDescription() string {
+	if x != nil {
+		return x.Description
+	}
+	return ""
+}
+
+func (x *Preview) GetSite() string {
+	if x != nil {
+		return x.Site
+	}
+	return ""
+}
+
+func (x *Preview) GetImage() *Media {
+	if x != nil {
+		return x.Image
+	}
+	return nil
+}
+
 // What somebody uploaded: a picture, a file. It never changes. SPEC §13.
 type Media struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -871,7 +974,7 @@ type Media struct {
 
 func (x *Media) Reset() {
 	*x = Media{}
-	mi := &file_skein_v1_entry_proto_msgTypes[1]
+	mi := &file_skein_v1_entry_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -883,7 +986,7 @@ func (x *Media) String() string {
 func (*Media) ProtoMessage() {}
 
 func (x *Media) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[1]
+	mi := &file_skein_v1_entry_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -896,7 +999,7 @@ func (x *Media) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Media.ProtoReflect.Descriptor instead.
 func (*Media) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{1}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Media) GetId() string {
@@ -984,7 +1087,7 @@ type Forward struct {
 
 func (x *Forward) Reset() {
 	*x = Forward{}
-	mi := &file_skein_v1_entry_proto_msgTypes[2]
+	mi := &file_skein_v1_entry_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -996,7 +1099,7 @@ func (x *Forward) String() string {
 func (*Forward) ProtoMessage() {}
 
 func (x *Forward) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[2]
+	mi := &file_skein_v1_entry_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1009,7 +1112,7 @@ func (x *Forward) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Forward.ProtoReflect.Descriptor instead.
 func (*Forward) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{2}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Forward) GetSender() string {
@@ -1046,7 +1149,7 @@ type Pinned struct {
 
 func (x *Pinned) Reset() {
 	*x = Pinned{}
-	mi := &file_skein_v1_entry_proto_msgTypes[3]
+	mi := &file_skein_v1_entry_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1058,7 +1161,7 @@ func (x *Pinned) String() string {
 func (*Pinned) ProtoMessage() {}
 
 func (x *Pinned) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[3]
+	mi := &file_skein_v1_entry_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1071,7 +1174,7 @@ func (x *Pinned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pinned.ProtoReflect.Descriptor instead.
 func (*Pinned) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{3}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Pinned) GetUser() string {
@@ -1098,7 +1201,7 @@ type Pin struct {
 
 func (x *Pin) Reset() {
 	*x = Pin{}
-	mi := &file_skein_v1_entry_proto_msgTypes[4]
+	mi := &file_skein_v1_entry_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1110,7 +1213,7 @@ func (x *Pin) String() string {
 func (*Pin) ProtoMessage() {}
 
 func (x *Pin) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[4]
+	mi := &file_skein_v1_entry_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1123,7 +1226,7 @@ func (x *Pin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pin.ProtoReflect.Descriptor instead.
 func (*Pin) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{4}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Pin) GetRemove() bool {
@@ -1154,7 +1257,7 @@ type Poll struct {
 
 func (x *Poll) Reset() {
 	*x = Poll{}
-	mi := &file_skein_v1_entry_proto_msgTypes[5]
+	mi := &file_skein_v1_entry_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1166,7 +1269,7 @@ func (x *Poll) String() string {
 func (*Poll) ProtoMessage() {}
 
 func (x *Poll) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[5]
+	mi := &file_skein_v1_entry_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1179,7 +1282,7 @@ func (x *Poll) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Poll.ProtoReflect.Descriptor instead.
 func (*Poll) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{5}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Poll) GetOptions() []*PollOption {
@@ -1238,7 +1341,7 @@ type PollOption struct {
 
 func (x *PollOption) Reset() {
 	*x = PollOption{}
-	mi := &file_skein_v1_entry_proto_msgTypes[6]
+	mi := &file_skein_v1_entry_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1250,7 +1353,7 @@ func (x *PollOption) String() string {
 func (*PollOption) ProtoMessage() {}
 
 func (x *PollOption) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[6]
+	mi := &file_skein_v1_entry_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1263,7 +1366,7 @@ func (x *PollOption) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PollOption.ProtoReflect.Descriptor instead.
 func (*PollOption) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{6}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *PollOption) GetId() string {
@@ -1298,7 +1401,7 @@ type Vote struct {
 
 func (x *Vote) Reset() {
 	*x = Vote{}
-	mi := &file_skein_v1_entry_proto_msgTypes[7]
+	mi := &file_skein_v1_entry_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1310,7 +1413,7 @@ func (x *Vote) String() string {
 func (*Vote) ProtoMessage() {}
 
 func (x *Vote) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[7]
+	mi := &file_skein_v1_entry_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1323,7 +1426,7 @@ func (x *Vote) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Vote.ProtoReflect.Descriptor instead.
 func (*Vote) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{7}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Vote) GetOptions() []string {
@@ -1342,7 +1445,7 @@ type PollEnd struct {
 
 func (x *PollEnd) Reset() {
 	*x = PollEnd{}
-	mi := &file_skein_v1_entry_proto_msgTypes[8]
+	mi := &file_skein_v1_entry_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1354,7 +1457,7 @@ func (x *PollEnd) String() string {
 func (*PollEnd) ProtoMessage() {}
 
 func (x *PollEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[8]
+	mi := &file_skein_v1_entry_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1367,7 +1470,7 @@ func (x *PollEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PollEnd.ProtoReflect.Descriptor instead.
 func (*PollEnd) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{8}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{9}
 }
 
 // A member reacts to a message, or takes a reaction away.
@@ -1382,7 +1485,7 @@ type React struct {
 
 func (x *React) Reset() {
 	*x = React{}
-	mi := &file_skein_v1_entry_proto_msgTypes[9]
+	mi := &file_skein_v1_entry_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1394,7 +1497,7 @@ func (x *React) String() string {
 func (*React) ProtoMessage() {}
 
 func (x *React) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[9]
+	mi := &file_skein_v1_entry_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1407,7 +1510,7 @@ func (x *React) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use React.ProtoReflect.Descriptor instead.
 func (*React) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{9}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *React) GetReaction() string {
@@ -1439,7 +1542,7 @@ type Reaction struct {
 
 func (x *Reaction) Reset() {
 	*x = Reaction{}
-	mi := &file_skein_v1_entry_proto_msgTypes[10]
+	mi := &file_skein_v1_entry_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1451,7 +1554,7 @@ func (x *Reaction) String() string {
 func (*Reaction) ProtoMessage() {}
 
 func (x *Reaction) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[10]
+	mi := &file_skein_v1_entry_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1464,7 +1567,7 @@ func (x *Reaction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reaction.ProtoReflect.Descriptor instead.
 func (*Reaction) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{10}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Reaction) GetReaction() string {
@@ -1510,7 +1613,7 @@ type Newest struct {
 
 func (x *Newest) Reset() {
 	*x = Newest{}
-	mi := &file_skein_v1_entry_proto_msgTypes[11]
+	mi := &file_skein_v1_entry_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1522,7 +1625,7 @@ func (x *Newest) String() string {
 func (*Newest) ProtoMessage() {}
 
 func (x *Newest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[11]
+	mi := &file_skein_v1_entry_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1535,7 +1638,7 @@ func (x *Newest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Newest.ProtoReflect.Descriptor instead.
 func (*Newest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{11}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Newest) GetConversation() string {
@@ -1593,7 +1696,7 @@ type Content struct {
 
 func (x *Content) Reset() {
 	*x = Content{}
-	mi := &file_skein_v1_entry_proto_msgTypes[12]
+	mi := &file_skein_v1_entry_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1605,7 +1708,7 @@ func (x *Content) String() string {
 func (*Content) ProtoMessage() {}
 
 func (x *Content) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[12]
+	mi := &file_skein_v1_entry_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1618,7 +1721,7 @@ func (x *Content) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Content.ProtoReflect.Descriptor instead.
 func (*Content) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{12}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Content) GetType() string {
@@ -1701,7 +1804,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_skein_v1_entry_proto_msgTypes[13]
+	mi := &file_skein_v1_entry_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1713,7 +1816,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[13]
+	mi := &file_skein_v1_entry_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1726,7 +1829,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{13}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Event) GetType() EventType {
@@ -1815,7 +1918,7 @@ type GroupChange struct {
 
 func (x *GroupChange) Reset() {
 	*x = GroupChange{}
-	mi := &file_skein_v1_entry_proto_msgTypes[14]
+	mi := &file_skein_v1_entry_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1827,7 +1930,7 @@ func (x *GroupChange) String() string {
 func (*GroupChange) ProtoMessage() {}
 
 func (x *GroupChange) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[14]
+	mi := &file_skein_v1_entry_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1840,7 +1943,7 @@ func (x *GroupChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupChange.ProtoReflect.Descriptor instead.
 func (*GroupChange) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{14}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GroupChange) GetPicture() string {
@@ -1931,7 +2034,7 @@ var File_skein_v1_entry_proto protoreflect.FileDescriptor
 
 const file_skein_v1_entry_proto_rawDesc = "" +
 	"\n" +
-	"\x14skein/v1/entry.proto\x12\bskein.v1\"\xb6\b\n" +
+	"\x14skein/v1/entry.proto\x12\bskein.v1\"\x82\t\n" +
 	"\x05Entry\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x0e\n" +
@@ -1966,11 +2069,20 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\tstreaming\x18\x1c \x01(\bR\tstreaming\x12\x1a\n" +
 	"\breplaced\x18\x1d \x01(\rR\breplaced\x12\x17\n" +
 	"\acut_off\x18\x1e \x01(\bR\x06cutOff\x12%\n" +
-	"\x05media\x18\x1f \x03(\v2\x0f.skein.v1.MediaR\x05media\x1a8\n" +
+	"\x05media\x18\x1f \x03(\v2\x0f.skein.v1.MediaR\x05media\x12\x1d\n" +
+	"\n" +
+	"no_preview\x18  \x01(\bR\tnoPreview\x12+\n" +
+	"\apreview\x18! \x01(\v2\x11.skein.v1.PreviewR\apreview\x1a8\n" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xfa\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x8e\x01\n" +
+	"\aPreview\x12\x10\n" +
+	"\x03url\x18\x01 \x01(\tR\x03url\x12\x14\n" +
+	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
+	"\vdescription\x18\x03 \x01(\tR\vdescription\x12\x12\n" +
+	"\x04site\x18\x04 \x01(\tR\x04site\x12%\n" +
+	"\x05image\x18\x05 \x01(\v2\x0f.skein.v1.MediaR\x05image\"\xfa\x01\n" +
 	"\x05Media\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04mime\x18\x02 \x01(\tR\x04mime\x12\x14\n" +
@@ -2066,7 +2178,7 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\r_announcementB\f\n" +
 	"\n" +
 	"_muted_allB\x0e\n" +
-	"\f_slow_mode_s*\xf3\x01\n" +
+	"\f_slow_mode_s*\x8b\x02\n" +
 	"\tEntryKind\x12\x1a\n" +
 	"\x16ENTRY_KIND_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12ENTRY_KIND_MESSAGE\x10\x01\x12\x15\n" +
@@ -2077,7 +2189,9 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\x0fENTRY_KIND_VOTE\x10\a\x12\x17\n" +
 	"\x13ENTRY_KIND_POLL_END\x10\b\x12\x12\n" +
 	"\x0eENTRY_KIND_PIN\x10\x06\x12\x15\n" +
-	"\x11ENTRY_KIND_STREAM\x10\t*\\\n" +
+	"\x11ENTRY_KIND_STREAM\x10\t\x12\x16\n" +
+	"\x12ENTRY_KIND_PREVIEW\x10\n" +
+	"*\\\n" +
 	"\fGroupMention\x12\x1d\n" +
 	"\x19GROUP_MENTION_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11GROUP_MENTION_ALL\x10\x01\x12\x16\n" +
@@ -2153,7 +2267,7 @@ func file_skein_v1_entry_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_entry_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_skein_v1_entry_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_skein_v1_entry_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_skein_v1_entry_proto_goTypes = []any{
 	(EntryKind)(0),      // 0: skein.v1.EntryKind
 	(GroupMention)(0),   // 1: skein.v1.GroupMention
@@ -2163,52 +2277,55 @@ var file_skein_v1_entry_proto_goTypes = []any{
 	(EventType)(0),      // 5: skein.v1.EventType
 	(Role)(0),           // 6: skein.v1.Role
 	(*Entry)(nil),       // 7: skein.v1.Entry
-	(*Media)(nil),       // 8: skein.v1.Media
-	(*Forward)(nil),     // 9: skein.v1.Forward
-	(*Pinned)(nil),      // 10: skein.v1.Pinned
-	(*Pin)(nil),         // 11: skein.v1.Pin
-	(*Poll)(nil),        // 12: skein.v1.Poll
-	(*PollOption)(nil),  // 13: skein.v1.PollOption
-	(*Vote)(nil),        // 14: skein.v1.Vote
-	(*PollEnd)(nil),     // 15: skein.v1.PollEnd
-	(*React)(nil),       // 16: skein.v1.React
-	(*Reaction)(nil),    // 17: skein.v1.Reaction
-	(*Newest)(nil),      // 18: skein.v1.Newest
-	(*Content)(nil),     // 19: skein.v1.Content
-	(*Event)(nil),       // 20: skein.v1.Event
-	(*GroupChange)(nil), // 21: skein.v1.GroupChange
-	nil,                 // 22: skein.v1.Entry.ExtraEntry
-	nil,                 // 23: skein.v1.GroupChange.ExtraEntry
+	(*Preview)(nil),     // 8: skein.v1.Preview
+	(*Media)(nil),       // 9: skein.v1.Media
+	(*Forward)(nil),     // 10: skein.v1.Forward
+	(*Pinned)(nil),      // 11: skein.v1.Pinned
+	(*Pin)(nil),         // 12: skein.v1.Pin
+	(*Poll)(nil),        // 13: skein.v1.Poll
+	(*PollOption)(nil),  // 14: skein.v1.PollOption
+	(*Vote)(nil),        // 15: skein.v1.Vote
+	(*PollEnd)(nil),     // 16: skein.v1.PollEnd
+	(*React)(nil),       // 17: skein.v1.React
+	(*Reaction)(nil),    // 18: skein.v1.Reaction
+	(*Newest)(nil),      // 19: skein.v1.Newest
+	(*Content)(nil),     // 20: skein.v1.Content
+	(*Event)(nil),       // 21: skein.v1.Event
+	(*GroupChange)(nil), // 22: skein.v1.GroupChange
+	nil,                 // 23: skein.v1.Entry.ExtraEntry
+	nil,                 // 24: skein.v1.GroupChange.ExtraEntry
 }
 var file_skein_v1_entry_proto_depIdxs = []int32{
 	0,  // 0: skein.v1.Entry.kind:type_name -> skein.v1.EntryKind
-	19, // 1: skein.v1.Entry.content:type_name -> skein.v1.Content
-	20, // 2: skein.v1.Entry.event:type_name -> skein.v1.Event
-	22, // 3: skein.v1.Entry.extra:type_name -> skein.v1.Entry.ExtraEntry
-	16, // 4: skein.v1.Entry.react:type_name -> skein.v1.React
-	17, // 5: skein.v1.Entry.reactions:type_name -> skein.v1.Reaction
-	12, // 6: skein.v1.Entry.poll:type_name -> skein.v1.Poll
-	14, // 7: skein.v1.Entry.vote:type_name -> skein.v1.Vote
+	20, // 1: skein.v1.Entry.content:type_name -> skein.v1.Content
+	21, // 2: skein.v1.Entry.event:type_name -> skein.v1.Event
+	23, // 3: skein.v1.Entry.extra:type_name -> skein.v1.Entry.ExtraEntry
+	17, // 4: skein.v1.Entry.react:type_name -> skein.v1.React
+	18, // 5: skein.v1.Entry.reactions:type_name -> skein.v1.Reaction
+	13, // 6: skein.v1.Entry.poll:type_name -> skein.v1.Poll
+	15, // 7: skein.v1.Entry.vote:type_name -> skein.v1.Vote
 	1,  // 8: skein.v1.Entry.group_mention:type_name -> skein.v1.GroupMention
-	10, // 9: skein.v1.Entry.pinned:type_name -> skein.v1.Pinned
-	9,  // 10: skein.v1.Entry.forward:type_name -> skein.v1.Forward
-	8,  // 11: skein.v1.Entry.media:type_name -> skein.v1.Media
-	13, // 12: skein.v1.Poll.options:type_name -> skein.v1.PollOption
-	5,  // 13: skein.v1.Event.type:type_name -> skein.v1.EventType
-	6,  // 14: skein.v1.Event.role:type_name -> skein.v1.Role
-	21, // 15: skein.v1.Event.group:type_name -> skein.v1.GroupChange
-	23, // 16: skein.v1.GroupChange.extra:type_name -> skein.v1.GroupChange.ExtraEntry
-	2,  // 17: skein.v1.GroupChange.who_may_add:type_name -> skein.v1.GroupPower
-	2,  // 18: skein.v1.GroupChange.who_may_post:type_name -> skein.v1.GroupPower
-	2,  // 19: skein.v1.GroupChange.who_may_mention_all:type_name -> skein.v1.GroupPower
-	3,  // 20: skein.v1.GroupChange.join:type_name -> skein.v1.JoinMode
-	4,  // 21: skein.v1.GroupChange.history:type_name -> skein.v1.GroupHistory
-	2,  // 22: skein.v1.GroupChange.who_may_pin:type_name -> skein.v1.GroupPower
-	23, // [23:23] is the sub-list for method output_type
-	23, // [23:23] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	11, // 9: skein.v1.Entry.pinned:type_name -> skein.v1.Pinned
+	10, // 10: skein.v1.Entry.forward:type_name -> skein.v1.Forward
+	9,  // 11: skein.v1.Entry.media:type_name -> skein.v1.Media
+	8,  // 12: skein.v1.Entry.preview:type_name -> skein.v1.Preview
+	9,  // 13: skein.v1.Preview.image:type_name -> skein.v1.Media
+	14, // 14: skein.v1.Poll.options:type_name -> skein.v1.PollOption
+	5,  // 15: skein.v1.Event.type:type_name -> skein.v1.EventType
+	6,  // 16: skein.v1.Event.role:type_name -> skein.v1.Role
+	22, // 17: skein.v1.Event.group:type_name -> skein.v1.GroupChange
+	24, // 18: skein.v1.GroupChange.extra:type_name -> skein.v1.GroupChange.ExtraEntry
+	2,  // 19: skein.v1.GroupChange.who_may_add:type_name -> skein.v1.GroupPower
+	2,  // 20: skein.v1.GroupChange.who_may_post:type_name -> skein.v1.GroupPower
+	2,  // 21: skein.v1.GroupChange.who_may_mention_all:type_name -> skein.v1.GroupPower
+	3,  // 22: skein.v1.GroupChange.join:type_name -> skein.v1.JoinMode
+	4,  // 23: skein.v1.GroupChange.history:type_name -> skein.v1.GroupHistory
+	2,  // 24: skein.v1.GroupChange.who_may_pin:type_name -> skein.v1.GroupPower
+	25, // [25:25] is the sub-list for method output_type
+	25, // [25:25] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_entry_proto_init() }
@@ -2216,18 +2333,18 @@ func file_skein_v1_entry_proto_init() {
 	if File_skein_v1_entry_proto != nil {
 		return
 	}
-	file_skein_v1_entry_proto_msgTypes[12].OneofWrappers = []any{
+	file_skein_v1_entry_proto_msgTypes[13].OneofWrappers = []any{
 		(*Content_Text)(nil),
 		(*Content_Data)(nil),
 	}
-	file_skein_v1_entry_proto_msgTypes[14].OneofWrappers = []any{}
+	file_skein_v1_entry_proto_msgTypes[15].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_entry_proto_rawDesc), len(file_skein_v1_entry_proto_rawDesc)),
 			NumEnums:      7,
-			NumMessages:   17,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

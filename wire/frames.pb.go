@@ -1451,7 +1451,9 @@ type Send struct {
 	// It goes on by StreamMessage. The content is text then, and there is no poll. SPEC §4.26.
 	Streaming bool `protobuf:"varint,11,opt,name=streaming,proto3" json:"streaming,omitempty"`
 	// Ids of uploads of the sender's own, complete, each once; at most Limits.media. SPEC §13.
-	Media         []string `protobuf:"bytes,12,rep,name=media,proto3" json:"media,omitempty"`
+	Media []string `protobuf:"bytes,12,rep,name=media,proto3" json:"media,omitempty"`
+	// The server is not to find out what the links of the message lead to. SPEC §4.34.
+	NoPreview     bool `protobuf:"varint,13,opt,name=no_preview,json=noPreview,proto3" json:"no_preview,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1568,6 +1570,13 @@ func (x *Send) GetMedia() []string {
 		return x.Media
 	}
 	return nil
+}
+
+func (x *Send) GetNoPreview() bool {
+	if x != nil {
+		return x.NoPreview
+	}
+	return false
 }
 
 // Amend an earlier entry of the conversation. Pipelined, in one order with the Sends, and answered as they are. SPEC §4.10.
@@ -4469,7 +4478,7 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x04Rate\x12\x14\n" +
 	"\x05burst\x18\x01 \x01(\rR\x05burst\x12\x1d\n" +
 	"\n" +
-	"per_second\x18\x02 \x01(\x01R\tperSecond\"\xd5\x03\n" +
+	"per_second\x18\x02 \x01(\x01R\tperSecond\"\xf4\x03\n" +
 	"\x04Send\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\fR\x02id\x12+\n" +
@@ -4484,7 +4493,9 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x06silent\x18\n" +
 	" \x01(\bR\x06silent\x12\x1c\n" +
 	"\tstreaming\x18\v \x01(\bR\tstreaming\x12\x14\n" +
-	"\x05media\x18\f \x03(\tR\x05media\x1a8\n" +
+	"\x05media\x18\f \x03(\tR\x05media\x12\x1d\n" +
+	"\n" +
+	"no_preview\x18\r \x01(\bR\tnoPreview\x1a8\n" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +

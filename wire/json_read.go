@@ -404,6 +404,8 @@ func (r *jsonReader) kind() EntryKind {
 		return EntryKind_ENTRY_KIND_VOTE
 	case "ENTRY_KIND_STREAM":
 		return EntryKind_ENTRY_KIND_STREAM
+	case "ENTRY_KIND_PREVIEW":
+		return EntryKind_ENTRY_KIND_PREVIEW
 	case "ENTRY_KIND_POLL_END":
 		return EntryKind_ENTRY_KIND_POLL_END
 	}

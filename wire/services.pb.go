@@ -1825,6 +1825,95 @@ func (x *NewRecoveryCodesResponse) GetRecoveryCodes() []string {
 	return nil
 }
 
+type DeleteAccountRequest struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Password string                 `protobuf:"bytes,1,opt,name=password,proto3" json:"password,omitempty"`
+	// As in LoginWithCodeRequest; needed if the account has a second factor.
+	Code          string `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteAccountRequest) Reset() {
+	*x = DeleteAccountRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteAccountRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteAccountRequest) ProtoMessage() {}
+
+func (x *DeleteAccountRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteAccountRequest.ProtoReflect.Descriptor instead.
+func (*DeleteAccountRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *DeleteAccountRequest) GetPassword() string {
+	if x != nil {
+		return x.Password
+	}
+	return ""
+}
+
+func (x *DeleteAccountRequest) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+type DeleteAccountResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteAccountResponse) Reset() {
+	*x = DeleteAccountResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteAccountResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteAccountResponse) ProtoMessage() {}
+
+func (x *DeleteAccountResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteAccountResponse.ProtoReflect.Descriptor instead.
+func (*DeleteAccountResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{29}
+}
+
 type ResetPasswordRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Of the link.
@@ -1837,7 +1926,7 @@ type ResetPasswordRequest struct {
 
 func (x *ResetPasswordRequest) Reset() {
 	*x = ResetPasswordRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[28]
+	mi := &file_skein_v1_services_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1849,7 +1938,7 @@ func (x *ResetPasswordRequest) String() string {
 func (*ResetPasswordRequest) ProtoMessage() {}
 
 func (x *ResetPasswordRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[28]
+	mi := &file_skein_v1_services_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1862,7 +1951,7 @@ func (x *ResetPasswordRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetPasswordRequest.ProtoReflect.Descriptor instead.
 func (*ResetPasswordRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{28}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ResetPasswordRequest) GetCode() string {
@@ -1887,7 +1976,7 @@ type ResetPasswordResponse struct {
 
 func (x *ResetPasswordResponse) Reset() {
 	*x = ResetPasswordResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[29]
+	mi := &file_skein_v1_services_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1899,7 +1988,7 @@ func (x *ResetPasswordResponse) String() string {
 func (*ResetPasswordResponse) ProtoMessage() {}
 
 func (x *ResetPasswordResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[29]
+	mi := &file_skein_v1_services_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1912,7 +2001,965 @@ func (x *ResetPasswordResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetPasswordResponse.ProtoReflect.Descriptor instead.
 func (*ResetPasswordResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{29}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{31}
+}
+
+type LoginProvider struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// What to show: "Log in with …".
+	Title         string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LoginProvider) Reset() {
+	*x = LoginProvider{}
+	mi := &file_skein_v1_services_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LoginProvider) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LoginProvider) ProtoMessage() {}
+
+func (x *LoginProvider) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LoginProvider.ProtoReflect.Descriptor instead.
+func (*LoginProvider) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *LoginProvider) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *LoginProvider) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+type ListLoginProvidersRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListLoginProvidersRequest) Reset() {
+	*x = ListLoginProvidersRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListLoginProvidersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListLoginProvidersRequest) ProtoMessage() {}
+
+func (x *ListLoginProvidersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListLoginProvidersRequest.ProtoReflect.Descriptor instead.
+func (*ListLoginProvidersRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{33}
+}
+
+type ListLoginProvidersResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Providers     []*LoginProvider       `protobuf:"bytes,1,rep,name=providers,proto3" json:"providers,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListLoginProvidersResponse) Reset() {
+	*x = ListLoginProvidersResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListLoginProvidersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListLoginProvidersResponse) ProtoMessage() {}
+
+func (x *ListLoginProvidersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListLoginProvidersResponse.ProtoReflect.Descriptor instead.
+func (*ListLoginProvidersResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *ListLoginProvidersResponse) GetProviders() []*LoginProvider {
+	if x != nil {
+		return x.Providers
+	}
+	return nil
+}
+
+type BeginProviderLoginRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// LoginProvider.name.
+	Provider string `protobuf:"bytes,1,opt,name=provider,proto3" json:"provider,omitempty"`
+	// base64url, without padding, of the SHA-256 of the verifier: 43 characters. The verifier is 43 to 128 characters of [A-Za-z0-9._~-] that nobody guesses, made for this login (RFC 7636).
+	Challenge string `protobuf:"bytes,2,opt,name=challenge,proto3" json:"challenge,omitempty"`
+	// Where the browser is sent in the end, with `code` (or `error`, the name of a code of CODES.md) in its query: a loopback address (http://127.0.0.1:PORT/… or http://[::1]:PORT/…), or an address that the deployment has in `accounts.return_urls`. Empty: the server's own page shows the code.
+	ReturnTo      string `protobuf:"bytes,3,opt,name=return_to,json=returnTo,proto3" json:"return_to,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BeginProviderLoginRequest) Reset() {
+	*x = BeginProviderLoginRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BeginProviderLoginRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BeginProviderLoginRequest) ProtoMessage() {}
+
+func (x *BeginProviderLoginRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BeginProviderLoginRequest.ProtoReflect.Descriptor instead.
+func (*BeginProviderLoginRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *BeginProviderLoginRequest) GetProvider() string {
+	if x != nil {
+		return x.Provider
+	}
+	return ""
+}
+
+func (x *BeginProviderLoginRequest) GetChallenge() string {
+	if x != nil {
+		return x.Challenge
+	}
+	return ""
+}
+
+func (x *BeginProviderLoginRequest) GetReturnTo() string {
+	if x != nil {
+		return x.ReturnTo
+	}
+	return ""
+}
+
+type BeginProviderLoginResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// To be opened in a browser.
+	Url string `protobuf:"bytes,1,opt,name=url,proto3" json:"url,omitempty"`
+	// Until then it may be answered.
+	ExpiresAtMs   int64 `protobuf:"varint,2,opt,name=expires_at_ms,json=expiresAtMs,proto3" json:"expires_at_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BeginProviderLoginResponse) Reset() {
+	*x = BeginProviderLoginResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BeginProviderLoginResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BeginProviderLoginResponse) ProtoMessage() {}
+
+func (x *BeginProviderLoginResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BeginProviderLoginResponse.ProtoReflect.Descriptor instead.
+func (*BeginProviderLoginResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *BeginProviderLoginResponse) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+func (x *BeginProviderLoginResponse) GetExpiresAtMs() int64 {
+	if x != nil {
+		return x.ExpiresAtMs
+	}
+	return 0
+}
+
+type AnswerProviderLoginRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	State string                 `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
+	Code  string                 `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
+	// `iss` of RFC 9207, if the provider says it.
+	Issuer string `protobuf:"bytes,3,opt,name=issuer,proto3" json:"issuer,omitempty"`
+	// What the provider says instead of a code, e.g. access_denied.
+	Error         string `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AnswerProviderLoginRequest) Reset() {
+	*x = AnswerProviderLoginRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AnswerProviderLoginRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AnswerProviderLoginRequest) ProtoMessage() {}
+
+func (x *AnswerProviderLoginRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AnswerProviderLoginRequest.ProtoReflect.Descriptor instead.
+func (*AnswerProviderLoginRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *AnswerProviderLoginRequest) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *AnswerProviderLoginRequest) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *AnswerProviderLoginRequest) GetIssuer() string {
+	if x != nil {
+		return x.Issuer
+	}
+	return ""
+}
+
+func (x *AnswerProviderLoginRequest) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
+type AnswerProviderLoginResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// For FinishProviderLogin or LinkIdentity: good for 5 minutes, once, and with the verifier only.
+	Code string `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
+	// Where the browser goes, with the code; empty: it is shown.
+	ReturnTo      string `protobuf:"bytes,2,opt,name=return_to,json=returnTo,proto3" json:"return_to,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AnswerProviderLoginResponse) Reset() {
+	*x = AnswerProviderLoginResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AnswerProviderLoginResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AnswerProviderLoginResponse) ProtoMessage() {}
+
+func (x *AnswerProviderLoginResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AnswerProviderLoginResponse.ProtoReflect.Descriptor instead.
+func (*AnswerProviderLoginResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *AnswerProviderLoginResponse) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *AnswerProviderLoginResponse) GetReturnTo() string {
+	if x != nil {
+		return x.ReturnTo
+	}
+	return ""
+}
+
+type FinishProviderLoginRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of the address that the browser came back with, or as its page shows it.
+	Code     string `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
+	Verifier string `protobuf:"bytes,2,opt,name=verifier,proto3" json:"verifier,omitempty"`
+	// As in LoginRequest.
+	Device        *Device `protobuf:"bytes,3,opt,name=device,proto3" json:"device,omitempty"`
+	StayLoggedIn  bool    `protobuf:"varint,4,opt,name=stay_logged_in,json=stayLoggedIn,proto3" json:"stay_logged_in,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FinishProviderLoginRequest) Reset() {
+	*x = FinishProviderLoginRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FinishProviderLoginRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FinishProviderLoginRequest) ProtoMessage() {}
+
+func (x *FinishProviderLoginRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FinishProviderLoginRequest.ProtoReflect.Descriptor instead.
+func (*FinishProviderLoginRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *FinishProviderLoginRequest) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *FinishProviderLoginRequest) GetVerifier() string {
+	if x != nil {
+		return x.Verifier
+	}
+	return ""
+}
+
+func (x *FinishProviderLoginRequest) GetDevice() *Device {
+	if x != nil {
+		return x.Device
+	}
+	return nil
+}
+
+func (x *FinishProviderLoginRequest) GetStayLoggedIn() bool {
+	if x != nil {
+		return x.StayLoggedIn
+	}
+	return false
+}
+
+type FinishProviderLoginResponse struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Tokens *Tokens                `protobuf:"bytes,1,opt,name=tokens,proto3" json:"tokens,omitempty"`
+	// The account was made by this.
+	Created       bool `protobuf:"varint,2,opt,name=created,proto3" json:"created,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FinishProviderLoginResponse) Reset() {
+	*x = FinishProviderLoginResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FinishProviderLoginResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FinishProviderLoginResponse) ProtoMessage() {}
+
+func (x *FinishProviderLoginResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FinishProviderLoginResponse.ProtoReflect.Descriptor instead.
+func (*FinishProviderLoginResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *FinishProviderLoginResponse) GetTokens() *Tokens {
+	if x != nil {
+		return x.Tokens
+	}
+	return nil
+}
+
+func (x *FinishProviderLoginResponse) GetCreated() bool {
+	if x != nil {
+		return x.Created
+	}
+	return false
+}
+
+type Identity struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// LoginProvider.name; may be one of before, by which nobody logs in any more.
+	Provider string `protobuf:"bytes,2,opt,name=provider,proto3" json:"provider,omitempty"`
+	// How the provider called the user when they came last.
+	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	// As the provider said it, if it had verified it.
+	Email         string `protobuf:"bytes,4,opt,name=email,proto3" json:"email,omitempty"`
+	CreatedAtMs   int64  `protobuf:"varint,5,opt,name=created_at_ms,json=createdAtMs,proto3" json:"created_at_ms,omitempty"`
+	LastUsedAtMs  int64  `protobuf:"varint,6,opt,name=last_used_at_ms,json=lastUsedAtMs,proto3" json:"last_used_at_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Identity) Reset() {
+	*x = Identity{}
+	mi := &file_skein_v1_services_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Identity) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Identity) ProtoMessage() {}
+
+func (x *Identity) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Identity.ProtoReflect.Descriptor instead.
+func (*Identity) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *Identity) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Identity) GetProvider() string {
+	if x != nil {
+		return x.Provider
+	}
+	return ""
+}
+
+func (x *Identity) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Identity) GetEmail() string {
+	if x != nil {
+		return x.Email
+	}
+	return ""
+}
+
+func (x *Identity) GetCreatedAtMs() int64 {
+	if x != nil {
+		return x.CreatedAtMs
+	}
+	return 0
+}
+
+func (x *Identity) GetLastUsedAtMs() int64 {
+	if x != nil {
+		return x.LastUsedAtMs
+	}
+	return 0
+}
+
+type LinkIdentityRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As in FinishProviderLoginRequest.
+	Code     string `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
+	Verifier string `protobuf:"bytes,2,opt,name=verifier,proto3" json:"verifier,omitempty"`
+	// The caller's, if the account has one.
+	Password      string `protobuf:"bytes,3,opt,name=password,proto3" json:"password,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LinkIdentityRequest) Reset() {
+	*x = LinkIdentityRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LinkIdentityRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LinkIdentityRequest) ProtoMessage() {}
+
+func (x *LinkIdentityRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LinkIdentityRequest.ProtoReflect.Descriptor instead.
+func (*LinkIdentityRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *LinkIdentityRequest) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *LinkIdentityRequest) GetVerifier() string {
+	if x != nil {
+		return x.Verifier
+	}
+	return ""
+}
+
+func (x *LinkIdentityRequest) GetPassword() string {
+	if x != nil {
+		return x.Password
+	}
+	return ""
+}
+
+type LinkIdentityResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Identity      *Identity              `protobuf:"bytes,1,opt,name=identity,proto3" json:"identity,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LinkIdentityResponse) Reset() {
+	*x = LinkIdentityResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LinkIdentityResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LinkIdentityResponse) ProtoMessage() {}
+
+func (x *LinkIdentityResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LinkIdentityResponse.ProtoReflect.Descriptor instead.
+func (*LinkIdentityResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *LinkIdentityResponse) GetIdentity() *Identity {
+	if x != nil {
+		return x.Identity
+	}
+	return nil
+}
+
+type ListIdentitiesRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListIdentitiesRequest) Reset() {
+	*x = ListIdentitiesRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListIdentitiesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListIdentitiesRequest) ProtoMessage() {}
+
+func (x *ListIdentitiesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListIdentitiesRequest.ProtoReflect.Descriptor instead.
+func (*ListIdentitiesRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{44}
+}
+
+type ListIdentitiesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The oldest first; at most 20.
+	Identities    []*Identity `protobuf:"bytes,1,rep,name=identities,proto3" json:"identities,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListIdentitiesResponse) Reset() {
+	*x = ListIdentitiesResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListIdentitiesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListIdentitiesResponse) ProtoMessage() {}
+
+func (x *ListIdentitiesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListIdentitiesResponse.ProtoReflect.Descriptor instead.
+func (*ListIdentitiesResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *ListIdentitiesResponse) GetIdentities() []*Identity {
+	if x != nil {
+		return x.Identities
+	}
+	return nil
+}
+
+type UnlinkIdentityRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The caller's, if the account has one.
+	Password      string `protobuf:"bytes,2,opt,name=password,proto3" json:"password,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnlinkIdentityRequest) Reset() {
+	*x = UnlinkIdentityRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnlinkIdentityRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnlinkIdentityRequest) ProtoMessage() {}
+
+func (x *UnlinkIdentityRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnlinkIdentityRequest.ProtoReflect.Descriptor instead.
+func (*UnlinkIdentityRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *UnlinkIdentityRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *UnlinkIdentityRequest) GetPassword() string {
+	if x != nil {
+		return x.Password
+	}
+	return ""
+}
+
+type UnlinkIdentityResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnlinkIdentityResponse) Reset() {
+	*x = UnlinkIdentityResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnlinkIdentityResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnlinkIdentityResponse) ProtoMessage() {}
+
+func (x *UnlinkIdentityResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnlinkIdentityResponse.ProtoReflect.Descriptor instead.
+func (*UnlinkIdentityResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{47}
+}
+
+type ChangeUsernameRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As in RegisterRequest.
+	Username string `protobuf:"bytes,1,opt,name=username,proto3" json:"username,omitempty"`
+	// The caller's, if the account has one.
+	Password      string `protobuf:"bytes,2,opt,name=password,proto3" json:"password,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChangeUsernameRequest) Reset() {
+	*x = ChangeUsernameRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChangeUsernameRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChangeUsernameRequest) ProtoMessage() {}
+
+func (x *ChangeUsernameRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChangeUsernameRequest.ProtoReflect.Descriptor instead.
+func (*ChangeUsernameRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *ChangeUsernameRequest) GetUsername() string {
+	if x != nil {
+		return x.Username
+	}
+	return ""
+}
+
+func (x *ChangeUsernameRequest) GetPassword() string {
+	if x != nil {
+		return x.Password
+	}
+	return ""
+}
+
+type ChangeUsernameResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	User          *User                  `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChangeUsernameResponse) Reset() {
+	*x = ChangeUsernameResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChangeUsernameResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChangeUsernameResponse) ProtoMessage() {}
+
+func (x *ChangeUsernameResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChangeUsernameResponse.ProtoReflect.Descriptor instead.
+func (*ChangeUsernameResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{49}
+}
+
+func (x *ChangeUsernameResponse) GetUser() *User {
+	if x != nil {
+		return x.User
+	}
+	return nil
 }
 
 type User struct {
@@ -1926,14 +2973,16 @@ type User struct {
 	// What they say about themselves; at most 200 characters.
 	About string `protobuf:"bytes,5,opt,name=about,proto3" json:"about,omitempty"`
 	// The deployment's own: never looked at. Keys [a-z0-9._-]{1,64}, at most 16; keys and values 1,024 bytes together.
-	Extra         map[string]string `protobuf:"bytes,6,rep,name=extra,proto3" json:"extra,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Extra map[string]string `protobuf:"bytes,6,rep,name=extra,proto3" json:"extra,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// The account was deleted: nothing else is known of it. A client shows its own words for that.
+	Deleted       bool `protobuf:"varint,7,opt,name=deleted,proto3" json:"deleted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *User) Reset() {
 	*x = User{}
-	mi := &file_skein_v1_services_proto_msgTypes[30]
+	mi := &file_skein_v1_services_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1945,7 +2994,7 @@ func (x *User) String() string {
 func (*User) ProtoMessage() {}
 
 func (x *User) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[30]
+	mi := &file_skein_v1_services_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1958,7 +3007,7 @@ func (x *User) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use User.ProtoReflect.Descriptor instead.
 func (*User) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{30}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *User) GetId() string {
@@ -2003,6 +3052,13 @@ func (x *User) GetExtra() map[string]string {
 	return nil
 }
 
+func (x *User) GetDeleted() bool {
+	if x != nil {
+		return x.Deleted
+	}
+	return false
+}
+
 type GetUsersRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Ids           []string               `protobuf:"bytes,1,rep,name=ids,proto3" json:"ids,omitempty"`
@@ -2012,7 +3068,7 @@ type GetUsersRequest struct {
 
 func (x *GetUsersRequest) Reset() {
 	*x = GetUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[31]
+	mi := &file_skein_v1_services_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2024,7 +3080,7 @@ func (x *GetUsersRequest) String() string {
 func (*GetUsersRequest) ProtoMessage() {}
 
 func (x *GetUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[31]
+	mi := &file_skein_v1_services_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2037,7 +3093,7 @@ func (x *GetUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUsersRequest.ProtoReflect.Descriptor instead.
 func (*GetUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{31}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *GetUsersRequest) GetIds() []string {
@@ -2056,7 +3112,7 @@ type GetUsersResponse struct {
 
 func (x *GetUsersResponse) Reset() {
 	*x = GetUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[32]
+	mi := &file_skein_v1_services_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2068,7 +3124,7 @@ func (x *GetUsersResponse) String() string {
 func (*GetUsersResponse) ProtoMessage() {}
 
 func (x *GetUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[32]
+	mi := &file_skein_v1_services_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2081,7 +3137,7 @@ func (x *GetUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUsersResponse.ProtoReflect.Descriptor instead.
 func (*GetUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{32}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *GetUsersResponse) GetUsers() []*User {
@@ -2100,7 +3156,7 @@ type FindUserRequest struct {
 
 func (x *FindUserRequest) Reset() {
 	*x = FindUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[33]
+	mi := &file_skein_v1_services_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2112,7 +3168,7 @@ func (x *FindUserRequest) String() string {
 func (*FindUserRequest) ProtoMessage() {}
 
 func (x *FindUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[33]
+	mi := &file_skein_v1_services_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2125,7 +3181,7 @@ func (x *FindUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindUserRequest.ProtoReflect.Descriptor instead.
 func (*FindUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{33}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *FindUserRequest) GetUsername() string {
@@ -2144,7 +3200,7 @@ type FindUserResponse struct {
 
 func (x *FindUserResponse) Reset() {
 	*x = FindUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[34]
+	mi := &file_skein_v1_services_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2156,7 +3212,7 @@ func (x *FindUserResponse) String() string {
 func (*FindUserResponse) ProtoMessage() {}
 
 func (x *FindUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[34]
+	mi := &file_skein_v1_services_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2169,7 +3225,7 @@ func (x *FindUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindUserResponse.ProtoReflect.Descriptor instead.
 func (*FindUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{34}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *FindUserResponse) GetUser() *User {
@@ -2192,7 +3248,7 @@ type SearchUsersRequest struct {
 
 func (x *SearchUsersRequest) Reset() {
 	*x = SearchUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[35]
+	mi := &file_skein_v1_services_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2204,7 +3260,7 @@ func (x *SearchUsersRequest) String() string {
 func (*SearchUsersRequest) ProtoMessage() {}
 
 func (x *SearchUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[35]
+	mi := &file_skein_v1_services_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2217,7 +3273,7 @@ func (x *SearchUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchUsersRequest.ProtoReflect.Descriptor instead.
 func (*SearchUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{35}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *SearchUsersRequest) GetPrefix() string {
@@ -2252,7 +3308,7 @@ type SearchUsersResponse struct {
 
 func (x *SearchUsersResponse) Reset() {
 	*x = SearchUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[36]
+	mi := &file_skein_v1_services_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2264,7 +3320,7 @@ func (x *SearchUsersResponse) String() string {
 func (*SearchUsersResponse) ProtoMessage() {}
 
 func (x *SearchUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[36]
+	mi := &file_skein_v1_services_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2277,7 +3333,7 @@ func (x *SearchUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchUsersResponse.ProtoReflect.Descriptor instead.
 func (*SearchUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{36}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *SearchUsersResponse) GetUsers() []*User {
@@ -2314,7 +3370,7 @@ type UpdateProfileRequest struct {
 
 func (x *UpdateProfileRequest) Reset() {
 	*x = UpdateProfileRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[37]
+	mi := &file_skein_v1_services_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2326,7 +3382,7 @@ func (x *UpdateProfileRequest) String() string {
 func (*UpdateProfileRequest) ProtoMessage() {}
 
 func (x *UpdateProfileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[37]
+	mi := &file_skein_v1_services_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2339,7 +3395,7 @@ func (x *UpdateProfileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateProfileRequest.ProtoReflect.Descriptor instead.
 func (*UpdateProfileRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{37}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *UpdateProfileRequest) GetDisplayName() string {
@@ -2419,7 +3475,7 @@ type UpdateProfileResponse struct {
 
 func (x *UpdateProfileResponse) Reset() {
 	*x = UpdateProfileResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[38]
+	mi := &file_skein_v1_services_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2431,7 +3487,7 @@ func (x *UpdateProfileResponse) String() string {
 func (*UpdateProfileResponse) ProtoMessage() {}
 
 func (x *UpdateProfileResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[38]
+	mi := &file_skein_v1_services_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2444,7 +3500,7 @@ func (x *UpdateProfileResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateProfileResponse.ProtoReflect.Descriptor instead.
 func (*UpdateProfileResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{38}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *UpdateProfileResponse) GetUser() *User {
@@ -2508,7 +3564,7 @@ type Contact struct {
 
 func (x *Contact) Reset() {
 	*x = Contact{}
-	mi := &file_skein_v1_services_proto_msgTypes[39]
+	mi := &file_skein_v1_services_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2520,7 +3576,7 @@ func (x *Contact) String() string {
 func (*Contact) ProtoMessage() {}
 
 func (x *Contact) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[39]
+	mi := &file_skein_v1_services_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2533,7 +3589,7 @@ func (x *Contact) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Contact.ProtoReflect.Descriptor instead.
 func (*Contact) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{39}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Contact) GetUser() *User {
@@ -2603,7 +3659,7 @@ type RequestContactRequest struct {
 
 func (x *RequestContactRequest) Reset() {
 	*x = RequestContactRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[40]
+	mi := &file_skein_v1_services_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2615,7 +3671,7 @@ func (x *RequestContactRequest) String() string {
 func (*RequestContactRequest) ProtoMessage() {}
 
 func (x *RequestContactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[40]
+	mi := &file_skein_v1_services_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2628,7 +3684,7 @@ func (x *RequestContactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestContactRequest.ProtoReflect.Descriptor instead.
 func (*RequestContactRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{40}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *RequestContactRequest) GetUser() string {
@@ -2654,7 +3710,7 @@ type RequestContactResponse struct {
 
 func (x *RequestContactResponse) Reset() {
 	*x = RequestContactResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[41]
+	mi := &file_skein_v1_services_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2666,7 +3722,7 @@ func (x *RequestContactResponse) String() string {
 func (*RequestContactResponse) ProtoMessage() {}
 
 func (x *RequestContactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[41]
+	mi := &file_skein_v1_services_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2679,7 +3735,7 @@ func (x *RequestContactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestContactResponse.ProtoReflect.Descriptor instead.
 func (*RequestContactResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{41}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *RequestContactResponse) GetContact() *Contact {
@@ -2698,7 +3754,7 @@ type AcceptContactRequest struct {
 
 func (x *AcceptContactRequest) Reset() {
 	*x = AcceptContactRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[42]
+	mi := &file_skein_v1_services_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2710,7 +3766,7 @@ func (x *AcceptContactRequest) String() string {
 func (*AcceptContactRequest) ProtoMessage() {}
 
 func (x *AcceptContactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[42]
+	mi := &file_skein_v1_services_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2723,7 +3779,7 @@ func (x *AcceptContactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptContactRequest.ProtoReflect.Descriptor instead.
 func (*AcceptContactRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{42}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *AcceptContactRequest) GetUser() string {
@@ -2742,7 +3798,7 @@ type AcceptContactResponse struct {
 
 func (x *AcceptContactResponse) Reset() {
 	*x = AcceptContactResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[43]
+	mi := &file_skein_v1_services_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2754,7 +3810,7 @@ func (x *AcceptContactResponse) String() string {
 func (*AcceptContactResponse) ProtoMessage() {}
 
 func (x *AcceptContactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[43]
+	mi := &file_skein_v1_services_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2767,7 +3823,7 @@ func (x *AcceptContactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptContactResponse.ProtoReflect.Descriptor instead.
 func (*AcceptContactResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{43}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *AcceptContactResponse) GetContact() *Contact {
@@ -2786,7 +3842,7 @@ type RefuseContactRequest struct {
 
 func (x *RefuseContactRequest) Reset() {
 	*x = RefuseContactRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[44]
+	mi := &file_skein_v1_services_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2798,7 +3854,7 @@ func (x *RefuseContactRequest) String() string {
 func (*RefuseContactRequest) ProtoMessage() {}
 
 func (x *RefuseContactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[44]
+	mi := &file_skein_v1_services_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2811,7 +3867,7 @@ func (x *RefuseContactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseContactRequest.ProtoReflect.Descriptor instead.
 func (*RefuseContactRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{44}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *RefuseContactRequest) GetUser() string {
@@ -2829,7 +3885,7 @@ type RefuseContactResponse struct {
 
 func (x *RefuseContactResponse) Reset() {
 	*x = RefuseContactResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[45]
+	mi := &file_skein_v1_services_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2841,7 +3897,7 @@ func (x *RefuseContactResponse) String() string {
 func (*RefuseContactResponse) ProtoMessage() {}
 
 func (x *RefuseContactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[45]
+	mi := &file_skein_v1_services_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2854,7 +3910,7 @@ func (x *RefuseContactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseContactResponse.ProtoReflect.Descriptor instead.
 func (*RefuseContactResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{45}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{65}
 }
 
 type RemoveContactRequest struct {
@@ -2866,7 +3922,7 @@ type RemoveContactRequest struct {
 
 func (x *RemoveContactRequest) Reset() {
 	*x = RemoveContactRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[46]
+	mi := &file_skein_v1_services_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2878,7 +3934,7 @@ func (x *RemoveContactRequest) String() string {
 func (*RemoveContactRequest) ProtoMessage() {}
 
 func (x *RemoveContactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[46]
+	mi := &file_skein_v1_services_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2891,7 +3947,7 @@ func (x *RemoveContactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveContactRequest.ProtoReflect.Descriptor instead.
 func (*RemoveContactRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{46}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *RemoveContactRequest) GetUser() string {
@@ -2909,7 +3965,7 @@ type RemoveContactResponse struct {
 
 func (x *RemoveContactResponse) Reset() {
 	*x = RemoveContactResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[47]
+	mi := &file_skein_v1_services_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2921,7 +3977,7 @@ func (x *RemoveContactResponse) String() string {
 func (*RemoveContactResponse) ProtoMessage() {}
 
 func (x *RemoveContactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[47]
+	mi := &file_skein_v1_services_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2934,7 +3990,7 @@ func (x *RemoveContactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveContactResponse.ProtoReflect.Descriptor instead.
 func (*RemoveContactResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{47}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{67}
 }
 
 type BlockUserRequest struct {
@@ -2946,7 +4002,7 @@ type BlockUserRequest struct {
 
 func (x *BlockUserRequest) Reset() {
 	*x = BlockUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[48]
+	mi := &file_skein_v1_services_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2958,7 +4014,7 @@ func (x *BlockUserRequest) String() string {
 func (*BlockUserRequest) ProtoMessage() {}
 
 func (x *BlockUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[48]
+	mi := &file_skein_v1_services_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2971,7 +4027,7 @@ func (x *BlockUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockUserRequest.ProtoReflect.Descriptor instead.
 func (*BlockUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{48}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *BlockUserRequest) GetUser() string {
@@ -2989,7 +4045,7 @@ type BlockUserResponse struct {
 
 func (x *BlockUserResponse) Reset() {
 	*x = BlockUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[49]
+	mi := &file_skein_v1_services_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3001,7 +4057,7 @@ func (x *BlockUserResponse) String() string {
 func (*BlockUserResponse) ProtoMessage() {}
 
 func (x *BlockUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[49]
+	mi := &file_skein_v1_services_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3014,7 +4070,7 @@ func (x *BlockUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockUserResponse.ProtoReflect.Descriptor instead.
 func (*BlockUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{49}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{69}
 }
 
 type UnblockUserRequest struct {
@@ -3026,7 +4082,7 @@ type UnblockUserRequest struct {
 
 func (x *UnblockUserRequest) Reset() {
 	*x = UnblockUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[50]
+	mi := &file_skein_v1_services_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3038,7 +4094,7 @@ func (x *UnblockUserRequest) String() string {
 func (*UnblockUserRequest) ProtoMessage() {}
 
 func (x *UnblockUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[50]
+	mi := &file_skein_v1_services_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3051,7 +4107,7 @@ func (x *UnblockUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnblockUserRequest.ProtoReflect.Descriptor instead.
 func (*UnblockUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{50}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *UnblockUserRequest) GetUser() string {
@@ -3069,7 +4125,7 @@ type UnblockUserResponse struct {
 
 func (x *UnblockUserResponse) Reset() {
 	*x = UnblockUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[51]
+	mi := &file_skein_v1_services_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3081,7 +4137,7 @@ func (x *UnblockUserResponse) String() string {
 func (*UnblockUserResponse) ProtoMessage() {}
 
 func (x *UnblockUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[51]
+	mi := &file_skein_v1_services_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3094,7 +4150,7 @@ func (x *UnblockUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnblockUserResponse.ProtoReflect.Descriptor instead.
 func (*UnblockUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{51}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{71}
 }
 
 type SetRemarkRequest struct {
@@ -3107,7 +4163,7 @@ type SetRemarkRequest struct {
 
 func (x *SetRemarkRequest) Reset() {
 	*x = SetRemarkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[52]
+	mi := &file_skein_v1_services_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3119,7 +4175,7 @@ func (x *SetRemarkRequest) String() string {
 func (*SetRemarkRequest) ProtoMessage() {}
 
 func (x *SetRemarkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[52]
+	mi := &file_skein_v1_services_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3132,7 +4188,7 @@ func (x *SetRemarkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRemarkRequest.ProtoReflect.Descriptor instead.
 func (*SetRemarkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{52}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *SetRemarkRequest) GetUser() string {
@@ -3157,7 +4213,7 @@ type SetRemarkResponse struct {
 
 func (x *SetRemarkResponse) Reset() {
 	*x = SetRemarkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[53]
+	mi := &file_skein_v1_services_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3169,7 +4225,7 @@ func (x *SetRemarkResponse) String() string {
 func (*SetRemarkResponse) ProtoMessage() {}
 
 func (x *SetRemarkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[53]
+	mi := &file_skein_v1_services_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3182,7 +4238,7 @@ func (x *SetRemarkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRemarkResponse.ProtoReflect.Descriptor instead.
 func (*SetRemarkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{53}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{73}
 }
 
 type SetTagsRequest struct {
@@ -3196,7 +4252,7 @@ type SetTagsRequest struct {
 
 func (x *SetTagsRequest) Reset() {
 	*x = SetTagsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[54]
+	mi := &file_skein_v1_services_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3208,7 +4264,7 @@ func (x *SetTagsRequest) String() string {
 func (*SetTagsRequest) ProtoMessage() {}
 
 func (x *SetTagsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[54]
+	mi := &file_skein_v1_services_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3221,7 +4277,7 @@ func (x *SetTagsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetTagsRequest.ProtoReflect.Descriptor instead.
 func (*SetTagsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{54}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *SetTagsRequest) GetUser() string {
@@ -3246,7 +4302,7 @@ type SetTagsResponse struct {
 
 func (x *SetTagsResponse) Reset() {
 	*x = SetTagsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[55]
+	mi := &file_skein_v1_services_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3258,7 +4314,7 @@ func (x *SetTagsResponse) String() string {
 func (*SetTagsResponse) ProtoMessage() {}
 
 func (x *SetTagsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[55]
+	mi := &file_skein_v1_services_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3271,7 +4327,7 @@ func (x *SetTagsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetTagsResponse.ProtoReflect.Descriptor instead.
 func (*SetTagsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{55}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{75}
 }
 
 type ListContactsRequest struct {
@@ -3287,7 +4343,7 @@ type ListContactsRequest struct {
 
 func (x *ListContactsRequest) Reset() {
 	*x = ListContactsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[56]
+	mi := &file_skein_v1_services_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3299,7 +4355,7 @@ func (x *ListContactsRequest) String() string {
 func (*ListContactsRequest) ProtoMessage() {}
 
 func (x *ListContactsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[56]
+	mi := &file_skein_v1_services_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3312,7 +4368,7 @@ func (x *ListContactsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListContactsRequest.ProtoReflect.Descriptor instead.
 func (*ListContactsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{56}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *ListContactsRequest) GetLimit() uint32 {
@@ -3350,7 +4406,7 @@ type ListContactsResponse struct {
 
 func (x *ListContactsResponse) Reset() {
 	*x = ListContactsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[57]
+	mi := &file_skein_v1_services_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3362,7 +4418,7 @@ func (x *ListContactsResponse) String() string {
 func (*ListContactsResponse) ProtoMessage() {}
 
 func (x *ListContactsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[57]
+	mi := &file_skein_v1_services_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3375,7 +4431,7 @@ func (x *ListContactsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListContactsResponse.ProtoReflect.Descriptor instead.
 func (*ListContactsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{57}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *ListContactsResponse) GetContacts() []*Contact {
@@ -3446,7 +4502,7 @@ type Group struct {
 
 func (x *Group) Reset() {
 	*x = Group{}
-	mi := &file_skein_v1_services_proto_msgTypes[58]
+	mi := &file_skein_v1_services_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3458,7 +4514,7 @@ func (x *Group) String() string {
 func (*Group) ProtoMessage() {}
 
 func (x *Group) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[58]
+	mi := &file_skein_v1_services_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3471,7 +4527,7 @@ func (x *Group) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Group.ProtoReflect.Descriptor instead.
 func (*Group) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{58}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *Group) GetConversation() string {
@@ -3614,7 +4670,7 @@ type Member struct {
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_skein_v1_services_proto_msgTypes[59]
+	mi := &file_skein_v1_services_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3626,7 +4682,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[59]
+	mi := &file_skein_v1_services_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3639,7 +4695,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{59}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *Member) GetUser() string {
@@ -3691,7 +4747,7 @@ type CreateGroupRequest struct {
 
 func (x *CreateGroupRequest) Reset() {
 	*x = CreateGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[60]
+	mi := &file_skein_v1_services_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3703,7 +4759,7 @@ func (x *CreateGroupRequest) String() string {
 func (*CreateGroupRequest) ProtoMessage() {}
 
 func (x *CreateGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[60]
+	mi := &file_skein_v1_services_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3716,7 +4772,7 @@ func (x *CreateGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupRequest.ProtoReflect.Descriptor instead.
 func (*CreateGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{60}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *CreateGroupRequest) GetName() string {
@@ -3751,7 +4807,7 @@ type CreateGroupResponse struct {
 
 func (x *CreateGroupResponse) Reset() {
 	*x = CreateGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[61]
+	mi := &file_skein_v1_services_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3763,7 +4819,7 @@ func (x *CreateGroupResponse) String() string {
 func (*CreateGroupResponse) ProtoMessage() {}
 
 func (x *CreateGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[61]
+	mi := &file_skein_v1_services_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3776,7 +4832,7 @@ func (x *CreateGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupResponse.ProtoReflect.Descriptor instead.
 func (*CreateGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{61}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *CreateGroupResponse) GetGroup() *Group {
@@ -3802,7 +4858,7 @@ type GetGroupRequest struct {
 
 func (x *GetGroupRequest) Reset() {
 	*x = GetGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[62]
+	mi := &file_skein_v1_services_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3814,7 +4870,7 @@ func (x *GetGroupRequest) String() string {
 func (*GetGroupRequest) ProtoMessage() {}
 
 func (x *GetGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[62]
+	mi := &file_skein_v1_services_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3827,7 +4883,7 @@ func (x *GetGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetGroupRequest.ProtoReflect.Descriptor instead.
 func (*GetGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{62}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *GetGroupRequest) GetConversation() string {
@@ -3846,7 +4902,7 @@ type GetGroupResponse struct {
 
 func (x *GetGroupResponse) Reset() {
 	*x = GetGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[63]
+	mi := &file_skein_v1_services_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3858,7 +4914,7 @@ func (x *GetGroupResponse) String() string {
 func (*GetGroupResponse) ProtoMessage() {}
 
 func (x *GetGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[63]
+	mi := &file_skein_v1_services_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3871,7 +4927,7 @@ func (x *GetGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetGroupResponse.ProtoReflect.Descriptor instead.
 func (*GetGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{63}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *GetGroupResponse) GetGroup() *Group {
@@ -3891,7 +4947,7 @@ type RenameGroupRequest struct {
 
 func (x *RenameGroupRequest) Reset() {
 	*x = RenameGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[64]
+	mi := &file_skein_v1_services_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3903,7 +4959,7 @@ func (x *RenameGroupRequest) String() string {
 func (*RenameGroupRequest) ProtoMessage() {}
 
 func (x *RenameGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[64]
+	mi := &file_skein_v1_services_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3916,7 +4972,7 @@ func (x *RenameGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenameGroupRequest.ProtoReflect.Descriptor instead.
 func (*RenameGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{64}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *RenameGroupRequest) GetConversation() string {
@@ -3942,7 +4998,7 @@ type RenameGroupResponse struct {
 
 func (x *RenameGroupResponse) Reset() {
 	*x = RenameGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[65]
+	mi := &file_skein_v1_services_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3954,7 +5010,7 @@ func (x *RenameGroupResponse) String() string {
 func (*RenameGroupResponse) ProtoMessage() {}
 
 func (x *RenameGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[65]
+	mi := &file_skein_v1_services_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3967,7 +5023,7 @@ func (x *RenameGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenameGroupResponse.ProtoReflect.Descriptor instead.
 func (*RenameGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{65}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *RenameGroupResponse) GetGroup() *Group {
@@ -4000,7 +5056,7 @@ type UpdateGroupRequest struct {
 
 func (x *UpdateGroupRequest) Reset() {
 	*x = UpdateGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[66]
+	mi := &file_skein_v1_services_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4012,7 +5068,7 @@ func (x *UpdateGroupRequest) String() string {
 func (*UpdateGroupRequest) ProtoMessage() {}
 
 func (x *UpdateGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[66]
+	mi := &file_skein_v1_services_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4025,7 +5081,7 @@ func (x *UpdateGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateGroupRequest.ProtoReflect.Descriptor instead.
 func (*UpdateGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{66}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *UpdateGroupRequest) GetConversation() string {
@@ -4128,7 +5184,7 @@ type UpdateGroupResponse struct {
 
 func (x *UpdateGroupResponse) Reset() {
 	*x = UpdateGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[67]
+	mi := &file_skein_v1_services_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4140,7 +5196,7 @@ func (x *UpdateGroupResponse) String() string {
 func (*UpdateGroupResponse) ProtoMessage() {}
 
 func (x *UpdateGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[67]
+	mi := &file_skein_v1_services_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4153,7 +5209,7 @@ func (x *UpdateGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateGroupResponse.ProtoReflect.Descriptor instead.
 func (*UpdateGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{67}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *UpdateGroupResponse) GetGroup() *Group {
@@ -4180,7 +5236,7 @@ type ListMembersRequest struct {
 
 func (x *ListMembersRequest) Reset() {
 	*x = ListMembersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[68]
+	mi := &file_skein_v1_services_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4192,7 +5248,7 @@ func (x *ListMembersRequest) String() string {
 func (*ListMembersRequest) ProtoMessage() {}
 
 func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[68]
+	mi := &file_skein_v1_services_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4205,7 +5261,7 @@ func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersRequest.ProtoReflect.Descriptor instead.
 func (*ListMembersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{68}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *ListMembersRequest) GetConversation() string {
@@ -4253,7 +5309,7 @@ type ListMembersResponse struct {
 
 func (x *ListMembersResponse) Reset() {
 	*x = ListMembersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[69]
+	mi := &file_skein_v1_services_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4265,7 +5321,7 @@ func (x *ListMembersResponse) String() string {
 func (*ListMembersResponse) ProtoMessage() {}
 
 func (x *ListMembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[69]
+	mi := &file_skein_v1_services_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4278,7 +5334,7 @@ func (x *ListMembersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersResponse.ProtoReflect.Descriptor instead.
 func (*ListMembersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{69}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *ListMembersResponse) GetMembers() []*Member {
@@ -4305,7 +5361,7 @@ type AddMembersRequest struct {
 
 func (x *AddMembersRequest) Reset() {
 	*x = AddMembersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[70]
+	mi := &file_skein_v1_services_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4317,7 +5373,7 @@ func (x *AddMembersRequest) String() string {
 func (*AddMembersRequest) ProtoMessage() {}
 
 func (x *AddMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[70]
+	mi := &file_skein_v1_services_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4330,7 +5386,7 @@ func (x *AddMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMembersRequest.ProtoReflect.Descriptor instead.
 func (*AddMembersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{70}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *AddMembersRequest) GetConversation() string {
@@ -4359,7 +5415,7 @@ type AddMembersResponse struct {
 
 func (x *AddMembersResponse) Reset() {
 	*x = AddMembersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[71]
+	mi := &file_skein_v1_services_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4371,7 +5427,7 @@ func (x *AddMembersResponse) String() string {
 func (*AddMembersResponse) ProtoMessage() {}
 
 func (x *AddMembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[71]
+	mi := &file_skein_v1_services_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4384,7 +5440,7 @@ func (x *AddMembersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMembersResponse.ProtoReflect.Descriptor instead.
 func (*AddMembersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{71}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *AddMembersResponse) GetAdded() []string {
@@ -4411,7 +5467,7 @@ type RemoveMembersRequest struct {
 
 func (x *RemoveMembersRequest) Reset() {
 	*x = RemoveMembersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[72]
+	mi := &file_skein_v1_services_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4423,7 +5479,7 @@ func (x *RemoveMembersRequest) String() string {
 func (*RemoveMembersRequest) ProtoMessage() {}
 
 func (x *RemoveMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[72]
+	mi := &file_skein_v1_services_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4436,7 +5492,7 @@ func (x *RemoveMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMembersRequest.ProtoReflect.Descriptor instead.
 func (*RemoveMembersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{72}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *RemoveMembersRequest) GetConversation() string {
@@ -4462,7 +5518,7 @@ type RemoveMembersResponse struct {
 
 func (x *RemoveMembersResponse) Reset() {
 	*x = RemoveMembersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[73]
+	mi := &file_skein_v1_services_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4474,7 +5530,7 @@ func (x *RemoveMembersResponse) String() string {
 func (*RemoveMembersResponse) ProtoMessage() {}
 
 func (x *RemoveMembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[73]
+	mi := &file_skein_v1_services_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4487,7 +5543,7 @@ func (x *RemoveMembersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMembersResponse.ProtoReflect.Descriptor instead.
 func (*RemoveMembersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{73}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *RemoveMembersResponse) GetRemoved() []string {
@@ -4506,7 +5562,7 @@ type LeaveGroupRequest struct {
 
 func (x *LeaveGroupRequest) Reset() {
 	*x = LeaveGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[74]
+	mi := &file_skein_v1_services_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4518,7 +5574,7 @@ func (x *LeaveGroupRequest) String() string {
 func (*LeaveGroupRequest) ProtoMessage() {}
 
 func (x *LeaveGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[74]
+	mi := &file_skein_v1_services_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4531,7 +5587,7 @@ func (x *LeaveGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaveGroupRequest.ProtoReflect.Descriptor instead.
 func (*LeaveGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{74}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *LeaveGroupRequest) GetConversation() string {
@@ -4549,7 +5605,7 @@ type LeaveGroupResponse struct {
 
 func (x *LeaveGroupResponse) Reset() {
 	*x = LeaveGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[75]
+	mi := &file_skein_v1_services_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4561,7 +5617,7 @@ func (x *LeaveGroupResponse) String() string {
 func (*LeaveGroupResponse) ProtoMessage() {}
 
 func (x *LeaveGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[75]
+	mi := &file_skein_v1_services_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4574,7 +5630,7 @@ func (x *LeaveGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaveGroupResponse.ProtoReflect.Descriptor instead.
 func (*LeaveGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{75}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{95}
 }
 
 type DismissGroupRequest struct {
@@ -4586,7 +5642,7 @@ type DismissGroupRequest struct {
 
 func (x *DismissGroupRequest) Reset() {
 	*x = DismissGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[76]
+	mi := &file_skein_v1_services_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4598,7 +5654,7 @@ func (x *DismissGroupRequest) String() string {
 func (*DismissGroupRequest) ProtoMessage() {}
 
 func (x *DismissGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[76]
+	mi := &file_skein_v1_services_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4611,7 +5667,7 @@ func (x *DismissGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DismissGroupRequest.ProtoReflect.Descriptor instead.
 func (*DismissGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{76}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *DismissGroupRequest) GetConversation() string {
@@ -4629,7 +5685,7 @@ type DismissGroupResponse struct {
 
 func (x *DismissGroupResponse) Reset() {
 	*x = DismissGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[77]
+	mi := &file_skein_v1_services_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4641,7 +5697,7 @@ func (x *DismissGroupResponse) String() string {
 func (*DismissGroupResponse) ProtoMessage() {}
 
 func (x *DismissGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[77]
+	mi := &file_skein_v1_services_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4654,7 +5710,7 @@ func (x *DismissGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DismissGroupResponse.ProtoReflect.Descriptor instead.
 func (*DismissGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{77}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{97}
 }
 
 type SetNicknameRequest struct {
@@ -4670,7 +5726,7 @@ type SetNicknameRequest struct {
 
 func (x *SetNicknameRequest) Reset() {
 	*x = SetNicknameRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[78]
+	mi := &file_skein_v1_services_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4682,7 +5738,7 @@ func (x *SetNicknameRequest) String() string {
 func (*SetNicknameRequest) ProtoMessage() {}
 
 func (x *SetNicknameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[78]
+	mi := &file_skein_v1_services_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4695,7 +5751,7 @@ func (x *SetNicknameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetNicknameRequest.ProtoReflect.Descriptor instead.
 func (*SetNicknameRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{78}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *SetNicknameRequest) GetConversation() string {
@@ -4727,7 +5783,7 @@ type SetNicknameResponse struct {
 
 func (x *SetNicknameResponse) Reset() {
 	*x = SetNicknameResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[79]
+	mi := &file_skein_v1_services_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4739,7 +5795,7 @@ func (x *SetNicknameResponse) String() string {
 func (*SetNicknameResponse) ProtoMessage() {}
 
 func (x *SetNicknameResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[79]
+	mi := &file_skein_v1_services_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4752,7 +5808,7 @@ func (x *SetNicknameResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetNicknameResponse.ProtoReflect.Descriptor instead.
 func (*SetNicknameResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{79}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{99}
 }
 
 type SetRoleRequest struct {
@@ -4766,7 +5822,7 @@ type SetRoleRequest struct {
 
 func (x *SetRoleRequest) Reset() {
 	*x = SetRoleRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[80]
+	mi := &file_skein_v1_services_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4778,7 +5834,7 @@ func (x *SetRoleRequest) String() string {
 func (*SetRoleRequest) ProtoMessage() {}
 
 func (x *SetRoleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[80]
+	mi := &file_skein_v1_services_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4791,7 +5847,7 @@ func (x *SetRoleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRoleRequest.ProtoReflect.Descriptor instead.
 func (*SetRoleRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{80}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *SetRoleRequest) GetConversation() string {
@@ -4823,7 +5879,7 @@ type SetRoleResponse struct {
 
 func (x *SetRoleResponse) Reset() {
 	*x = SetRoleResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[81]
+	mi := &file_skein_v1_services_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4835,7 +5891,7 @@ func (x *SetRoleResponse) String() string {
 func (*SetRoleResponse) ProtoMessage() {}
 
 func (x *SetRoleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[81]
+	mi := &file_skein_v1_services_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4848,7 +5904,7 @@ func (x *SetRoleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRoleResponse.ProtoReflect.Descriptor instead.
 func (*SetRoleResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{81}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{101}
 }
 
 type TransferOwnershipRequest struct {
@@ -4861,7 +5917,7 @@ type TransferOwnershipRequest struct {
 
 func (x *TransferOwnershipRequest) Reset() {
 	*x = TransferOwnershipRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[82]
+	mi := &file_skein_v1_services_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4873,7 +5929,7 @@ func (x *TransferOwnershipRequest) String() string {
 func (*TransferOwnershipRequest) ProtoMessage() {}
 
 func (x *TransferOwnershipRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[82]
+	mi := &file_skein_v1_services_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4886,7 +5942,7 @@ func (x *TransferOwnershipRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferOwnershipRequest.ProtoReflect.Descriptor instead.
 func (*TransferOwnershipRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{82}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *TransferOwnershipRequest) GetConversation() string {
@@ -4911,7 +5967,7 @@ type TransferOwnershipResponse struct {
 
 func (x *TransferOwnershipResponse) Reset() {
 	*x = TransferOwnershipResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[83]
+	mi := &file_skein_v1_services_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4923,7 +5979,7 @@ func (x *TransferOwnershipResponse) String() string {
 func (*TransferOwnershipResponse) ProtoMessage() {}
 
 func (x *TransferOwnershipResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[83]
+	mi := &file_skein_v1_services_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4936,7 +5992,7 @@ func (x *TransferOwnershipResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferOwnershipResponse.ProtoReflect.Descriptor instead.
 func (*TransferOwnershipResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{83}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{103}
 }
 
 type MuteMemberRequest struct {
@@ -4951,7 +6007,7 @@ type MuteMemberRequest struct {
 
 func (x *MuteMemberRequest) Reset() {
 	*x = MuteMemberRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[84]
+	mi := &file_skein_v1_services_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4963,7 +6019,7 @@ func (x *MuteMemberRequest) String() string {
 func (*MuteMemberRequest) ProtoMessage() {}
 
 func (x *MuteMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[84]
+	mi := &file_skein_v1_services_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4976,7 +6032,7 @@ func (x *MuteMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MuteMemberRequest.ProtoReflect.Descriptor instead.
 func (*MuteMemberRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{84}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *MuteMemberRequest) GetConversation() string {
@@ -5008,7 +6064,7 @@ type MuteMemberResponse struct {
 
 func (x *MuteMemberResponse) Reset() {
 	*x = MuteMemberResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[85]
+	mi := &file_skein_v1_services_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5020,7 +6076,7 @@ func (x *MuteMemberResponse) String() string {
 func (*MuteMemberResponse) ProtoMessage() {}
 
 func (x *MuteMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[85]
+	mi := &file_skein_v1_services_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5033,7 +6089,7 @@ func (x *MuteMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MuteMemberResponse.ProtoReflect.Descriptor instead.
 func (*MuteMemberResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{85}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{105}
 }
 
 type Ban struct {
@@ -5051,7 +6107,7 @@ type Ban struct {
 
 func (x *Ban) Reset() {
 	*x = Ban{}
-	mi := &file_skein_v1_services_proto_msgTypes[86]
+	mi := &file_skein_v1_services_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5063,7 +6119,7 @@ func (x *Ban) String() string {
 func (*Ban) ProtoMessage() {}
 
 func (x *Ban) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[86]
+	mi := &file_skein_v1_services_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5076,7 +6132,7 @@ func (x *Ban) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ban.ProtoReflect.Descriptor instead.
 func (*Ban) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{86}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *Ban) GetUser() string {
@@ -5128,7 +6184,7 @@ type BanMemberRequest struct {
 
 func (x *BanMemberRequest) Reset() {
 	*x = BanMemberRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[87]
+	mi := &file_skein_v1_services_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5140,7 +6196,7 @@ func (x *BanMemberRequest) String() string {
 func (*BanMemberRequest) ProtoMessage() {}
 
 func (x *BanMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[87]
+	mi := &file_skein_v1_services_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5153,7 +6209,7 @@ func (x *BanMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BanMemberRequest.ProtoReflect.Descriptor instead.
 func (*BanMemberRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{87}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *BanMemberRequest) GetConversation() string {
@@ -5192,7 +6248,7 @@ type BanMemberResponse struct {
 
 func (x *BanMemberResponse) Reset() {
 	*x = BanMemberResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[88]
+	mi := &file_skein_v1_services_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5204,7 +6260,7 @@ func (x *BanMemberResponse) String() string {
 func (*BanMemberResponse) ProtoMessage() {}
 
 func (x *BanMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[88]
+	mi := &file_skein_v1_services_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5217,7 +6273,7 @@ func (x *BanMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BanMemberResponse.ProtoReflect.Descriptor instead.
 func (*BanMemberResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{88}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{108}
 }
 
 type UnbanMemberRequest struct {
@@ -5230,7 +6286,7 @@ type UnbanMemberRequest struct {
 
 func (x *UnbanMemberRequest) Reset() {
 	*x = UnbanMemberRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[89]
+	mi := &file_skein_v1_services_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5242,7 +6298,7 @@ func (x *UnbanMemberRequest) String() string {
 func (*UnbanMemberRequest) ProtoMessage() {}
 
 func (x *UnbanMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[89]
+	mi := &file_skein_v1_services_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5255,7 +6311,7 @@ func (x *UnbanMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnbanMemberRequest.ProtoReflect.Descriptor instead.
 func (*UnbanMemberRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{89}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *UnbanMemberRequest) GetConversation() string {
@@ -5280,7 +6336,7 @@ type UnbanMemberResponse struct {
 
 func (x *UnbanMemberResponse) Reset() {
 	*x = UnbanMemberResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[90]
+	mi := &file_skein_v1_services_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5292,7 +6348,7 @@ func (x *UnbanMemberResponse) String() string {
 func (*UnbanMemberResponse) ProtoMessage() {}
 
 func (x *UnbanMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[90]
+	mi := &file_skein_v1_services_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5305,7 +6361,7 @@ func (x *UnbanMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnbanMemberResponse.ProtoReflect.Descriptor instead.
 func (*UnbanMemberResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{90}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{110}
 }
 
 type ListBansRequest struct {
@@ -5320,7 +6376,7 @@ type ListBansRequest struct {
 
 func (x *ListBansRequest) Reset() {
 	*x = ListBansRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[91]
+	mi := &file_skein_v1_services_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5332,7 +6388,7 @@ func (x *ListBansRequest) String() string {
 func (*ListBansRequest) ProtoMessage() {}
 
 func (x *ListBansRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[91]
+	mi := &file_skein_v1_services_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5345,7 +6401,7 @@ func (x *ListBansRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBansRequest.ProtoReflect.Descriptor instead.
 func (*ListBansRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{91}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *ListBansRequest) GetConversation() string {
@@ -5379,7 +6435,7 @@ type ListBansResponse struct {
 
 func (x *ListBansResponse) Reset() {
 	*x = ListBansResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[92]
+	mi := &file_skein_v1_services_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5391,7 +6447,7 @@ func (x *ListBansResponse) String() string {
 func (*ListBansResponse) ProtoMessage() {}
 
 func (x *ListBansResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[92]
+	mi := &file_skein_v1_services_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5404,7 +6460,7 @@ func (x *ListBansResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBansResponse.ProtoReflect.Descriptor instead.
 func (*ListBansResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{92}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *ListBansResponse) GetBans() []*Ban {
@@ -5439,7 +6495,7 @@ type Invitation struct {
 
 func (x *Invitation) Reset() {
 	*x = Invitation{}
-	mi := &file_skein_v1_services_proto_msgTypes[93]
+	mi := &file_skein_v1_services_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5451,7 +6507,7 @@ func (x *Invitation) String() string {
 func (*Invitation) ProtoMessage() {}
 
 func (x *Invitation) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[93]
+	mi := &file_skein_v1_services_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5464,7 +6520,7 @@ func (x *Invitation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Invitation.ProtoReflect.Descriptor instead.
 func (*Invitation) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{93}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *Invitation) GetConversation() string {
@@ -5527,7 +6583,7 @@ type ListInvitationsRequest struct {
 
 func (x *ListInvitationsRequest) Reset() {
 	*x = ListInvitationsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[94]
+	mi := &file_skein_v1_services_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5539,7 +6595,7 @@ func (x *ListInvitationsRequest) String() string {
 func (*ListInvitationsRequest) ProtoMessage() {}
 
 func (x *ListInvitationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[94]
+	mi := &file_skein_v1_services_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5552,7 +6608,7 @@ func (x *ListInvitationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInvitationsRequest.ProtoReflect.Descriptor instead.
 func (*ListInvitationsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{94}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *ListInvitationsRequest) GetLimit() uint32 {
@@ -5579,7 +6635,7 @@ type ListInvitationsResponse struct {
 
 func (x *ListInvitationsResponse) Reset() {
 	*x = ListInvitationsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[95]
+	mi := &file_skein_v1_services_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5591,7 +6647,7 @@ func (x *ListInvitationsResponse) String() string {
 func (*ListInvitationsResponse) ProtoMessage() {}
 
 func (x *ListInvitationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[95]
+	mi := &file_skein_v1_services_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5604,7 +6660,7 @@ func (x *ListInvitationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInvitationsResponse.ProtoReflect.Descriptor instead.
 func (*ListInvitationsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{95}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *ListInvitationsResponse) GetInvitations() []*Invitation {
@@ -5630,7 +6686,7 @@ type AcceptInvitationRequest struct {
 
 func (x *AcceptInvitationRequest) Reset() {
 	*x = AcceptInvitationRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[96]
+	mi := &file_skein_v1_services_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5642,7 +6698,7 @@ func (x *AcceptInvitationRequest) String() string {
 func (*AcceptInvitationRequest) ProtoMessage() {}
 
 func (x *AcceptInvitationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[96]
+	mi := &file_skein_v1_services_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5655,7 +6711,7 @@ func (x *AcceptInvitationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptInvitationRequest.ProtoReflect.Descriptor instead.
 func (*AcceptInvitationRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{96}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{116}
 }
 
 func (x *AcceptInvitationRequest) GetConversation() string {
@@ -5674,7 +6730,7 @@ type AcceptInvitationResponse struct {
 
 func (x *AcceptInvitationResponse) Reset() {
 	*x = AcceptInvitationResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[97]
+	mi := &file_skein_v1_services_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5686,7 +6742,7 @@ func (x *AcceptInvitationResponse) String() string {
 func (*AcceptInvitationResponse) ProtoMessage() {}
 
 func (x *AcceptInvitationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[97]
+	mi := &file_skein_v1_services_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5699,7 +6755,7 @@ func (x *AcceptInvitationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptInvitationResponse.ProtoReflect.Descriptor instead.
 func (*AcceptInvitationResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{97}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *AcceptInvitationResponse) GetGroup() *Group {
@@ -5718,7 +6774,7 @@ type RefuseInvitationRequest struct {
 
 func (x *RefuseInvitationRequest) Reset() {
 	*x = RefuseInvitationRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[98]
+	mi := &file_skein_v1_services_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5730,7 +6786,7 @@ func (x *RefuseInvitationRequest) String() string {
 func (*RefuseInvitationRequest) ProtoMessage() {}
 
 func (x *RefuseInvitationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[98]
+	mi := &file_skein_v1_services_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5743,7 +6799,7 @@ func (x *RefuseInvitationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseInvitationRequest.ProtoReflect.Descriptor instead.
 func (*RefuseInvitationRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{98}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{118}
 }
 
 func (x *RefuseInvitationRequest) GetConversation() string {
@@ -5761,7 +6817,7 @@ type RefuseInvitationResponse struct {
 
 func (x *RefuseInvitationResponse) Reset() {
 	*x = RefuseInvitationResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[99]
+	mi := &file_skein_v1_services_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5773,7 +6829,7 @@ func (x *RefuseInvitationResponse) String() string {
 func (*RefuseInvitationResponse) ProtoMessage() {}
 
 func (x *RefuseInvitationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[99]
+	mi := &file_skein_v1_services_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5786,7 +6842,7 @@ func (x *RefuseInvitationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseInvitationResponse.ProtoReflect.Descriptor instead.
 func (*RefuseInvitationResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{99}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{119}
 }
 
 type InviteLink struct {
@@ -5809,7 +6865,7 @@ type InviteLink struct {
 
 func (x *InviteLink) Reset() {
 	*x = InviteLink{}
-	mi := &file_skein_v1_services_proto_msgTypes[100]
+	mi := &file_skein_v1_services_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5821,7 +6877,7 @@ func (x *InviteLink) String() string {
 func (*InviteLink) ProtoMessage() {}
 
 func (x *InviteLink) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[100]
+	mi := &file_skein_v1_services_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5834,7 +6890,7 @@ func (x *InviteLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InviteLink.ProtoReflect.Descriptor instead.
 func (*InviteLink) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{100}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{120}
 }
 
 func (x *InviteLink) GetCode() string {
@@ -5899,7 +6955,7 @@ type CreateInviteLinkRequest struct {
 
 func (x *CreateInviteLinkRequest) Reset() {
 	*x = CreateInviteLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[101]
+	mi := &file_skein_v1_services_proto_msgTypes[121]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5911,7 +6967,7 @@ func (x *CreateInviteLinkRequest) String() string {
 func (*CreateInviteLinkRequest) ProtoMessage() {}
 
 func (x *CreateInviteLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[101]
+	mi := &file_skein_v1_services_proto_msgTypes[121]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5924,7 +6980,7 @@ func (x *CreateInviteLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateInviteLinkRequest.ProtoReflect.Descriptor instead.
 func (*CreateInviteLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{101}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{121}
 }
 
 func (x *CreateInviteLinkRequest) GetConversation() string {
@@ -5957,7 +7013,7 @@ type CreateInviteLinkResponse struct {
 
 func (x *CreateInviteLinkResponse) Reset() {
 	*x = CreateInviteLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[102]
+	mi := &file_skein_v1_services_proto_msgTypes[122]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5969,7 +7025,7 @@ func (x *CreateInviteLinkResponse) String() string {
 func (*CreateInviteLinkResponse) ProtoMessage() {}
 
 func (x *CreateInviteLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[102]
+	mi := &file_skein_v1_services_proto_msgTypes[122]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5982,7 +7038,7 @@ func (x *CreateInviteLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateInviteLinkResponse.ProtoReflect.Descriptor instead.
 func (*CreateInviteLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{102}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{122}
 }
 
 func (x *CreateInviteLinkResponse) GetLink() *InviteLink {
@@ -6004,7 +7060,7 @@ type ListInviteLinksRequest struct {
 
 func (x *ListInviteLinksRequest) Reset() {
 	*x = ListInviteLinksRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[103]
+	mi := &file_skein_v1_services_proto_msgTypes[123]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6016,7 +7072,7 @@ func (x *ListInviteLinksRequest) String() string {
 func (*ListInviteLinksRequest) ProtoMessage() {}
 
 func (x *ListInviteLinksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[103]
+	mi := &file_skein_v1_services_proto_msgTypes[123]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6029,7 +7085,7 @@ func (x *ListInviteLinksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInviteLinksRequest.ProtoReflect.Descriptor instead.
 func (*ListInviteLinksRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{103}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{123}
 }
 
 func (x *ListInviteLinksRequest) GetConversation() string {
@@ -6063,7 +7119,7 @@ type ListInviteLinksResponse struct {
 
 func (x *ListInviteLinksResponse) Reset() {
 	*x = ListInviteLinksResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[104]
+	mi := &file_skein_v1_services_proto_msgTypes[124]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6075,7 +7131,7 @@ func (x *ListInviteLinksResponse) String() string {
 func (*ListInviteLinksResponse) ProtoMessage() {}
 
 func (x *ListInviteLinksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[104]
+	mi := &file_skein_v1_services_proto_msgTypes[124]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6088,7 +7144,7 @@ func (x *ListInviteLinksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInviteLinksResponse.ProtoReflect.Descriptor instead.
 func (*ListInviteLinksResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{104}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{124}
 }
 
 func (x *ListInviteLinksResponse) GetLinks() []*InviteLink {
@@ -6115,7 +7171,7 @@ type RevokeInviteLinkRequest struct {
 
 func (x *RevokeInviteLinkRequest) Reset() {
 	*x = RevokeInviteLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[105]
+	mi := &file_skein_v1_services_proto_msgTypes[125]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6127,7 +7183,7 @@ func (x *RevokeInviteLinkRequest) String() string {
 func (*RevokeInviteLinkRequest) ProtoMessage() {}
 
 func (x *RevokeInviteLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[105]
+	mi := &file_skein_v1_services_proto_msgTypes[125]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6140,7 +7196,7 @@ func (x *RevokeInviteLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeInviteLinkRequest.ProtoReflect.Descriptor instead.
 func (*RevokeInviteLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{105}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{125}
 }
 
 func (x *RevokeInviteLinkRequest) GetConversation() string {
@@ -6165,7 +7221,7 @@ type RevokeInviteLinkResponse struct {
 
 func (x *RevokeInviteLinkResponse) Reset() {
 	*x = RevokeInviteLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[106]
+	mi := &file_skein_v1_services_proto_msgTypes[126]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6177,7 +7233,7 @@ func (x *RevokeInviteLinkResponse) String() string {
 func (*RevokeInviteLinkResponse) ProtoMessage() {}
 
 func (x *RevokeInviteLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[106]
+	mi := &file_skein_v1_services_proto_msgTypes[126]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6190,7 +7246,7 @@ func (x *RevokeInviteLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeInviteLinkResponse.ProtoReflect.Descriptor instead.
 func (*RevokeInviteLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{106}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{126}
 }
 
 type GetInviteLinkRequest struct {
@@ -6202,7 +7258,7 @@ type GetInviteLinkRequest struct {
 
 func (x *GetInviteLinkRequest) Reset() {
 	*x = GetInviteLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[107]
+	mi := &file_skein_v1_services_proto_msgTypes[127]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6214,7 +7270,7 @@ func (x *GetInviteLinkRequest) String() string {
 func (*GetInviteLinkRequest) ProtoMessage() {}
 
 func (x *GetInviteLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[107]
+	mi := &file_skein_v1_services_proto_msgTypes[127]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6227,7 +7283,7 @@ func (x *GetInviteLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetInviteLinkRequest.ProtoReflect.Descriptor instead.
 func (*GetInviteLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{107}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{127}
 }
 
 func (x *GetInviteLinkRequest) GetCode() string {
@@ -6251,7 +7307,7 @@ type GetInviteLinkResponse struct {
 
 func (x *GetInviteLinkResponse) Reset() {
 	*x = GetInviteLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[108]
+	mi := &file_skein_v1_services_proto_msgTypes[128]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6263,7 +7319,7 @@ func (x *GetInviteLinkResponse) String() string {
 func (*GetInviteLinkResponse) ProtoMessage() {}
 
 func (x *GetInviteLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[108]
+	mi := &file_skein_v1_services_proto_msgTypes[128]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6276,7 +7332,7 @@ func (x *GetInviteLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetInviteLinkResponse.ProtoReflect.Descriptor instead.
 func (*GetInviteLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{108}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{128}
 }
 
 func (x *GetInviteLinkResponse) GetName() string {
@@ -6316,7 +7372,7 @@ type JoinByLinkRequest struct {
 
 func (x *JoinByLinkRequest) Reset() {
 	*x = JoinByLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[109]
+	mi := &file_skein_v1_services_proto_msgTypes[129]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6328,7 +7384,7 @@ func (x *JoinByLinkRequest) String() string {
 func (*JoinByLinkRequest) ProtoMessage() {}
 
 func (x *JoinByLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[109]
+	mi := &file_skein_v1_services_proto_msgTypes[129]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6341,7 +7397,7 @@ func (x *JoinByLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinByLinkRequest.ProtoReflect.Descriptor instead.
 func (*JoinByLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{109}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{129}
 }
 
 func (x *JoinByLinkRequest) GetCode() string {
@@ -6360,7 +7416,7 @@ type JoinByLinkResponse struct {
 
 func (x *JoinByLinkResponse) Reset() {
 	*x = JoinByLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[110]
+	mi := &file_skein_v1_services_proto_msgTypes[130]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6372,7 +7428,7 @@ func (x *JoinByLinkResponse) String() string {
 func (*JoinByLinkResponse) ProtoMessage() {}
 
 func (x *JoinByLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[110]
+	mi := &file_skein_v1_services_proto_msgTypes[130]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6385,7 +7441,7 @@ func (x *JoinByLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinByLinkResponse.ProtoReflect.Descriptor instead.
 func (*JoinByLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{110}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{130}
 }
 
 func (x *JoinByLinkResponse) GetGroup() *Group {
@@ -6408,7 +7464,7 @@ type JoinRequest struct {
 
 func (x *JoinRequest) Reset() {
 	*x = JoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[111]
+	mi := &file_skein_v1_services_proto_msgTypes[131]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6420,7 +7476,7 @@ func (x *JoinRequest) String() string {
 func (*JoinRequest) ProtoMessage() {}
 
 func (x *JoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[111]
+	mi := &file_skein_v1_services_proto_msgTypes[131]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6433,7 +7489,7 @@ func (x *JoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinRequest.ProtoReflect.Descriptor instead.
 func (*JoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{111}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{131}
 }
 
 func (x *JoinRequest) GetUser() string {
@@ -6475,7 +7531,7 @@ type RequestToJoinRequest struct {
 
 func (x *RequestToJoinRequest) Reset() {
 	*x = RequestToJoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[112]
+	mi := &file_skein_v1_services_proto_msgTypes[132]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6487,7 +7543,7 @@ func (x *RequestToJoinRequest) String() string {
 func (*RequestToJoinRequest) ProtoMessage() {}
 
 func (x *RequestToJoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[112]
+	mi := &file_skein_v1_services_proto_msgTypes[132]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6500,7 +7556,7 @@ func (x *RequestToJoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestToJoinRequest.ProtoReflect.Descriptor instead.
 func (*RequestToJoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{112}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{132}
 }
 
 func (x *RequestToJoinRequest) GetCode() string {
@@ -6528,7 +7584,7 @@ type RequestToJoinResponse struct {
 
 func (x *RequestToJoinResponse) Reset() {
 	*x = RequestToJoinResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[113]
+	mi := &file_skein_v1_services_proto_msgTypes[133]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6540,7 +7596,7 @@ func (x *RequestToJoinResponse) String() string {
 func (*RequestToJoinResponse) ProtoMessage() {}
 
 func (x *RequestToJoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[113]
+	mi := &file_skein_v1_services_proto_msgTypes[133]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6553,7 +7609,7 @@ func (x *RequestToJoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestToJoinResponse.ProtoReflect.Descriptor instead.
 func (*RequestToJoinResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{113}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{133}
 }
 
 func (x *RequestToJoinResponse) GetConversation() string {
@@ -6579,7 +7635,7 @@ type WithdrawJoinRequest struct {
 
 func (x *WithdrawJoinRequest) Reset() {
 	*x = WithdrawJoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[114]
+	mi := &file_skein_v1_services_proto_msgTypes[134]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6591,7 +7647,7 @@ func (x *WithdrawJoinRequest) String() string {
 func (*WithdrawJoinRequest) ProtoMessage() {}
 
 func (x *WithdrawJoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[114]
+	mi := &file_skein_v1_services_proto_msgTypes[134]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6604,7 +7660,7 @@ func (x *WithdrawJoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithdrawJoinRequest.ProtoReflect.Descriptor instead.
 func (*WithdrawJoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{114}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{134}
 }
 
 func (x *WithdrawJoinRequest) GetConversation() string {
@@ -6622,7 +7678,7 @@ type WithdrawJoinResponse struct {
 
 func (x *WithdrawJoinResponse) Reset() {
 	*x = WithdrawJoinResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[115]
+	mi := &file_skein_v1_services_proto_msgTypes[135]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6634,7 +7690,7 @@ func (x *WithdrawJoinResponse) String() string {
 func (*WithdrawJoinResponse) ProtoMessage() {}
 
 func (x *WithdrawJoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[115]
+	mi := &file_skein_v1_services_proto_msgTypes[135]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6647,7 +7703,7 @@ func (x *WithdrawJoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithdrawJoinResponse.ProtoReflect.Descriptor instead.
 func (*WithdrawJoinResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{115}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{135}
 }
 
 type ListJoinRequestsRequest struct {
@@ -6662,7 +7718,7 @@ type ListJoinRequestsRequest struct {
 
 func (x *ListJoinRequestsRequest) Reset() {
 	*x = ListJoinRequestsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[116]
+	mi := &file_skein_v1_services_proto_msgTypes[136]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6674,7 +7730,7 @@ func (x *ListJoinRequestsRequest) String() string {
 func (*ListJoinRequestsRequest) ProtoMessage() {}
 
 func (x *ListJoinRequestsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[116]
+	mi := &file_skein_v1_services_proto_msgTypes[136]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6687,7 +7743,7 @@ func (x *ListJoinRequestsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJoinRequestsRequest.ProtoReflect.Descriptor instead.
 func (*ListJoinRequestsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{116}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{136}
 }
 
 func (x *ListJoinRequestsRequest) GetConversation() string {
@@ -6721,7 +7777,7 @@ type ListJoinRequestsResponse struct {
 
 func (x *ListJoinRequestsResponse) Reset() {
 	*x = ListJoinRequestsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[117]
+	mi := &file_skein_v1_services_proto_msgTypes[137]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6733,7 +7789,7 @@ func (x *ListJoinRequestsResponse) String() string {
 func (*ListJoinRequestsResponse) ProtoMessage() {}
 
 func (x *ListJoinRequestsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[117]
+	mi := &file_skein_v1_services_proto_msgTypes[137]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6746,7 +7802,7 @@ func (x *ListJoinRequestsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJoinRequestsResponse.ProtoReflect.Descriptor instead.
 func (*ListJoinRequestsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{117}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{137}
 }
 
 func (x *ListJoinRequestsResponse) GetRequests() []*JoinRequest {
@@ -6773,7 +7829,7 @@ type ApproveJoinRequest struct {
 
 func (x *ApproveJoinRequest) Reset() {
 	*x = ApproveJoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[118]
+	mi := &file_skein_v1_services_proto_msgTypes[138]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6785,7 +7841,7 @@ func (x *ApproveJoinRequest) String() string {
 func (*ApproveJoinRequest) ProtoMessage() {}
 
 func (x *ApproveJoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[118]
+	mi := &file_skein_v1_services_proto_msgTypes[138]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6798,7 +7854,7 @@ func (x *ApproveJoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveJoinRequest.ProtoReflect.Descriptor instead.
 func (*ApproveJoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{118}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{138}
 }
 
 func (x *ApproveJoinRequest) GetConversation() string {
@@ -6823,7 +7879,7 @@ type ApproveJoinResponse struct {
 
 func (x *ApproveJoinResponse) Reset() {
 	*x = ApproveJoinResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[119]
+	mi := &file_skein_v1_services_proto_msgTypes[139]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6835,7 +7891,7 @@ func (x *ApproveJoinResponse) String() string {
 func (*ApproveJoinResponse) ProtoMessage() {}
 
 func (x *ApproveJoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[119]
+	mi := &file_skein_v1_services_proto_msgTypes[139]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6848,7 +7904,7 @@ func (x *ApproveJoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveJoinResponse.ProtoReflect.Descriptor instead.
 func (*ApproveJoinResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{119}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{139}
 }
 
 type RefuseJoinRequest struct {
@@ -6861,7 +7917,7 @@ type RefuseJoinRequest struct {
 
 func (x *RefuseJoinRequest) Reset() {
 	*x = RefuseJoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[120]
+	mi := &file_skein_v1_services_proto_msgTypes[140]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6873,7 +7929,7 @@ func (x *RefuseJoinRequest) String() string {
 func (*RefuseJoinRequest) ProtoMessage() {}
 
 func (x *RefuseJoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[120]
+	mi := &file_skein_v1_services_proto_msgTypes[140]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6886,7 +7942,7 @@ func (x *RefuseJoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseJoinRequest.ProtoReflect.Descriptor instead.
 func (*RefuseJoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{120}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{140}
 }
 
 func (x *RefuseJoinRequest) GetConversation() string {
@@ -6911,7 +7967,7 @@ type RefuseJoinResponse struct {
 
 func (x *RefuseJoinResponse) Reset() {
 	*x = RefuseJoinResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[121]
+	mi := &file_skein_v1_services_proto_msgTypes[141]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6923,7 +7979,7 @@ func (x *RefuseJoinResponse) String() string {
 func (*RefuseJoinResponse) ProtoMessage() {}
 
 func (x *RefuseJoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[121]
+	mi := &file_skein_v1_services_proto_msgTypes[141]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6936,7 +7992,7 @@ func (x *RefuseJoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseJoinResponse.ProtoReflect.Descriptor instead.
 func (*RefuseJoinResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{121}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{141}
 }
 
 // Names an upload, and a message that names it: with that the server need not look for one. The caller's own need none.
@@ -6951,7 +8007,7 @@ type MediaPlace struct {
 
 func (x *MediaPlace) Reset() {
 	*x = MediaPlace{}
-	mi := &file_skein_v1_services_proto_msgTypes[122]
+	mi := &file_skein_v1_services_proto_msgTypes[142]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6963,7 +8019,7 @@ func (x *MediaPlace) String() string {
 func (*MediaPlace) ProtoMessage() {}
 
 func (x *MediaPlace) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[122]
+	mi := &file_skein_v1_services_proto_msgTypes[142]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6976,7 +8032,7 @@ func (x *MediaPlace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MediaPlace.ProtoReflect.Descriptor instead.
 func (*MediaPlace) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{122}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{142}
 }
 
 func (x *MediaPlace) GetId() string {
@@ -7010,7 +8066,7 @@ type GetMediaRequest struct {
 
 func (x *GetMediaRequest) Reset() {
 	*x = GetMediaRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[123]
+	mi := &file_skein_v1_services_proto_msgTypes[143]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7022,7 +8078,7 @@ func (x *GetMediaRequest) String() string {
 func (*GetMediaRequest) ProtoMessage() {}
 
 func (x *GetMediaRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[123]
+	mi := &file_skein_v1_services_proto_msgTypes[143]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7035,7 +8091,7 @@ func (x *GetMediaRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMediaRequest.ProtoReflect.Descriptor instead.
 func (*GetMediaRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{123}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{143}
 }
 
 func (x *GetMediaRequest) GetMedia() []*MediaPlace {
@@ -7055,7 +8111,7 @@ type GetMediaResponse struct {
 
 func (x *GetMediaResponse) Reset() {
 	*x = GetMediaResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[124]
+	mi := &file_skein_v1_services_proto_msgTypes[144]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7067,7 +8123,7 @@ func (x *GetMediaResponse) String() string {
 func (*GetMediaResponse) ProtoMessage() {}
 
 func (x *GetMediaResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[124]
+	mi := &file_skein_v1_services_proto_msgTypes[144]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7080,7 +8136,7 @@ func (x *GetMediaResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMediaResponse.ProtoReflect.Descriptor instead.
 func (*GetMediaResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{124}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{144}
 }
 
 func (x *GetMediaResponse) GetMedia() []*Media {
@@ -7101,7 +8157,7 @@ type LinkMediaRequest struct {
 
 func (x *LinkMediaRequest) Reset() {
 	*x = LinkMediaRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[125]
+	mi := &file_skein_v1_services_proto_msgTypes[145]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7113,7 +8169,7 @@ func (x *LinkMediaRequest) String() string {
 func (*LinkMediaRequest) ProtoMessage() {}
 
 func (x *LinkMediaRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[125]
+	mi := &file_skein_v1_services_proto_msgTypes[145]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7126,7 +8182,7 @@ func (x *LinkMediaRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkMediaRequest.ProtoReflect.Descriptor instead.
 func (*LinkMediaRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{125}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{145}
 }
 
 func (x *LinkMediaRequest) GetMedia() *MediaPlace {
@@ -7155,7 +8211,7 @@ type LinkMediaResponse struct {
 
 func (x *LinkMediaResponse) Reset() {
 	*x = LinkMediaResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[126]
+	mi := &file_skein_v1_services_proto_msgTypes[146]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7167,7 +8223,7 @@ func (x *LinkMediaResponse) String() string {
 func (*LinkMediaResponse) ProtoMessage() {}
 
 func (x *LinkMediaResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[126]
+	mi := &file_skein_v1_services_proto_msgTypes[146]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7180,7 +8236,7 @@ func (x *LinkMediaResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkMediaResponse.ProtoReflect.Descriptor instead.
 func (*LinkMediaResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{126}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{146}
 }
 
 func (x *LinkMediaResponse) GetPath() string {
@@ -7206,7 +8262,7 @@ type DeleteMediaRequest struct {
 
 func (x *DeleteMediaRequest) Reset() {
 	*x = DeleteMediaRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[127]
+	mi := &file_skein_v1_services_proto_msgTypes[147]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7218,7 +8274,7 @@ func (x *DeleteMediaRequest) String() string {
 func (*DeleteMediaRequest) ProtoMessage() {}
 
 func (x *DeleteMediaRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[127]
+	mi := &file_skein_v1_services_proto_msgTypes[147]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7231,7 +8287,7 @@ func (x *DeleteMediaRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteMediaRequest.ProtoReflect.Descriptor instead.
 func (*DeleteMediaRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{127}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{147}
 }
 
 func (x *DeleteMediaRequest) GetId() string {
@@ -7249,7 +8305,7 @@ type DeleteMediaResponse struct {
 
 func (x *DeleteMediaResponse) Reset() {
 	*x = DeleteMediaResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[128]
+	mi := &file_skein_v1_services_proto_msgTypes[148]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7261,7 +8317,7 @@ func (x *DeleteMediaResponse) String() string {
 func (*DeleteMediaResponse) ProtoMessage() {}
 
 func (x *DeleteMediaResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[128]
+	mi := &file_skein_v1_services_proto_msgTypes[148]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7274,7 +8330,7 @@ func (x *DeleteMediaResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteMediaResponse.ProtoReflect.Descriptor instead.
 func (*DeleteMediaResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{128}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{148}
 }
 
 type SendMessageRequest struct {
@@ -7294,14 +8350,16 @@ type SendMessageRequest struct {
 	// As in the Send. SPEC §4.26.
 	Streaming bool `protobuf:"varint,10,opt,name=streaming,proto3" json:"streaming,omitempty"`
 	// As in the Send. SPEC §13.
-	Media         []string `protobuf:"bytes,11,rep,name=media,proto3" json:"media,omitempty"`
+	Media []string `protobuf:"bytes,11,rep,name=media,proto3" json:"media,omitempty"`
+	// As in Send.
+	NoPreview     bool `protobuf:"varint,12,opt,name=no_preview,json=noPreview,proto3" json:"no_preview,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SendMessageRequest) Reset() {
 	*x = SendMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[129]
+	mi := &file_skein_v1_services_proto_msgTypes[149]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7313,7 +8371,7 @@ func (x *SendMessageRequest) String() string {
 func (*SendMessageRequest) ProtoMessage() {}
 
 func (x *SendMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[129]
+	mi := &file_skein_v1_services_proto_msgTypes[149]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7326,7 +8384,7 @@ func (x *SendMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendMessageRequest.ProtoReflect.Descriptor instead.
 func (*SendMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{129}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{149}
 }
 
 func (x *SendMessageRequest) GetConversation() string {
@@ -7406,6 +8464,13 @@ func (x *SendMessageRequest) GetMedia() []string {
 	return nil
 }
 
+func (x *SendMessageRequest) GetNoPreview() bool {
+	if x != nil {
+		return x.NoPreview
+	}
+	return false
+}
+
 type SendMessageResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            []byte                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -7417,7 +8482,7 @@ type SendMessageResponse struct {
 
 func (x *SendMessageResponse) Reset() {
 	*x = SendMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[130]
+	mi := &file_skein_v1_services_proto_msgTypes[150]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7429,7 +8494,7 @@ func (x *SendMessageResponse) String() string {
 func (*SendMessageResponse) ProtoMessage() {}
 
 func (x *SendMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[130]
+	mi := &file_skein_v1_services_proto_msgTypes[150]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7442,7 +8507,7 @@ func (x *SendMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendMessageResponse.ProtoReflect.Descriptor instead.
 func (*SendMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{130}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{150}
 }
 
 func (x *SendMessageResponse) GetId() []byte {
@@ -7487,7 +8552,7 @@ type StreamMessageRequest struct {
 
 func (x *StreamMessageRequest) Reset() {
 	*x = StreamMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[131]
+	mi := &file_skein_v1_services_proto_msgTypes[151]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7499,7 +8564,7 @@ func (x *StreamMessageRequest) String() string {
 func (*StreamMessageRequest) ProtoMessage() {}
 
 func (x *StreamMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[131]
+	mi := &file_skein_v1_services_proto_msgTypes[151]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7512,7 +8577,7 @@ func (x *StreamMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamMessageRequest.ProtoReflect.Descriptor instead.
 func (*StreamMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{131}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{151}
 }
 
 func (x *StreamMessageRequest) GetConversation() string {
@@ -7575,7 +8640,7 @@ type StreamMessageResponse struct {
 
 func (x *StreamMessageResponse) Reset() {
 	*x = StreamMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[132]
+	mi := &file_skein_v1_services_proto_msgTypes[152]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7587,7 +8652,7 @@ func (x *StreamMessageResponse) String() string {
 func (*StreamMessageResponse) ProtoMessage() {}
 
 func (x *StreamMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[132]
+	mi := &file_skein_v1_services_proto_msgTypes[152]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7600,7 +8665,7 @@ func (x *StreamMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamMessageResponse.ProtoReflect.Descriptor instead.
 func (*StreamMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{132}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{152}
 }
 
 func (x *StreamMessageResponse) GetId() []byte {
@@ -7627,7 +8692,7 @@ type RecallMessageRequest struct {
 
 func (x *RecallMessageRequest) Reset() {
 	*x = RecallMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[133]
+	mi := &file_skein_v1_services_proto_msgTypes[153]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7639,7 +8704,7 @@ func (x *RecallMessageRequest) String() string {
 func (*RecallMessageRequest) ProtoMessage() {}
 
 func (x *RecallMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[133]
+	mi := &file_skein_v1_services_proto_msgTypes[153]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7652,7 +8717,7 @@ func (x *RecallMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallMessageRequest.ProtoReflect.Descriptor instead.
 func (*RecallMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{133}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{153}
 }
 
 func (x *RecallMessageRequest) GetConversation() string {
@@ -7679,7 +8744,7 @@ type RecallMessageResponse struct {
 
 func (x *RecallMessageResponse) Reset() {
 	*x = RecallMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[134]
+	mi := &file_skein_v1_services_proto_msgTypes[154]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7691,7 +8756,7 @@ func (x *RecallMessageResponse) String() string {
 func (*RecallMessageResponse) ProtoMessage() {}
 
 func (x *RecallMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[134]
+	mi := &file_skein_v1_services_proto_msgTypes[154]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7704,7 +8769,7 @@ func (x *RecallMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallMessageResponse.ProtoReflect.Descriptor instead.
 func (*RecallMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{134}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{154}
 }
 
 func (x *RecallMessageResponse) GetSeq() uint64 {
@@ -7731,7 +8796,7 @@ type EditMessageRequest struct {
 
 func (x *EditMessageRequest) Reset() {
 	*x = EditMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[135]
+	mi := &file_skein_v1_services_proto_msgTypes[155]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7743,7 +8808,7 @@ func (x *EditMessageRequest) String() string {
 func (*EditMessageRequest) ProtoMessage() {}
 
 func (x *EditMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[135]
+	mi := &file_skein_v1_services_proto_msgTypes[155]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7756,7 +8821,7 @@ func (x *EditMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditMessageRequest.ProtoReflect.Descriptor instead.
 func (*EditMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{135}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{155}
 }
 
 func (x *EditMessageRequest) GetConversation() string {
@@ -7820,7 +8885,7 @@ type EditMessageResponse struct {
 
 func (x *EditMessageResponse) Reset() {
 	*x = EditMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[136]
+	mi := &file_skein_v1_services_proto_msgTypes[156]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7832,7 +8897,7 @@ func (x *EditMessageResponse) String() string {
 func (*EditMessageResponse) ProtoMessage() {}
 
 func (x *EditMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[136]
+	mi := &file_skein_v1_services_proto_msgTypes[156]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7845,7 +8910,7 @@ func (x *EditMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditMessageResponse.ProtoReflect.Descriptor instead.
 func (*EditMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{136}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{156}
 }
 
 func (x *EditMessageResponse) GetId() []byte {
@@ -7883,7 +8948,7 @@ type ListEditsRequest struct {
 
 func (x *ListEditsRequest) Reset() {
 	*x = ListEditsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[137]
+	mi := &file_skein_v1_services_proto_msgTypes[157]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7895,7 +8960,7 @@ func (x *ListEditsRequest) String() string {
 func (*ListEditsRequest) ProtoMessage() {}
 
 func (x *ListEditsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[137]
+	mi := &file_skein_v1_services_proto_msgTypes[157]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7908,7 +8973,7 @@ func (x *ListEditsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEditsRequest.ProtoReflect.Descriptor instead.
 func (*ListEditsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{137}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{157}
 }
 
 func (x *ListEditsRequest) GetConversation() string {
@@ -7950,7 +9015,7 @@ type ListEditsResponse struct {
 
 func (x *ListEditsResponse) Reset() {
 	*x = ListEditsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[138]
+	mi := &file_skein_v1_services_proto_msgTypes[158]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7962,7 +9027,7 @@ func (x *ListEditsResponse) String() string {
 func (*ListEditsResponse) ProtoMessage() {}
 
 func (x *ListEditsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[138]
+	mi := &file_skein_v1_services_proto_msgTypes[158]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7975,7 +9040,7 @@ func (x *ListEditsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEditsResponse.ProtoReflect.Descriptor instead.
 func (*ListEditsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{138}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{158}
 }
 
 func (x *ListEditsResponse) GetVersions() []*Edited {
@@ -8009,7 +9074,7 @@ type Edited struct {
 
 func (x *Edited) Reset() {
 	*x = Edited{}
-	mi := &file_skein_v1_services_proto_msgTypes[139]
+	mi := &file_skein_v1_services_proto_msgTypes[159]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8021,7 +9086,7 @@ func (x *Edited) String() string {
 func (*Edited) ProtoMessage() {}
 
 func (x *Edited) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[139]
+	mi := &file_skein_v1_services_proto_msgTypes[159]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8034,7 +9099,7 @@ func (x *Edited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edited.ProtoReflect.Descriptor instead.
 func (*Edited) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{139}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{159}
 }
 
 func (x *Edited) GetVersion() uint32 {
@@ -8094,7 +9159,7 @@ type ReactToMessageRequest struct {
 
 func (x *ReactToMessageRequest) Reset() {
 	*x = ReactToMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[140]
+	mi := &file_skein_v1_services_proto_msgTypes[160]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8106,7 +9171,7 @@ func (x *ReactToMessageRequest) String() string {
 func (*ReactToMessageRequest) ProtoMessage() {}
 
 func (x *ReactToMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[140]
+	mi := &file_skein_v1_services_proto_msgTypes[160]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8119,7 +9184,7 @@ func (x *ReactToMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReactToMessageRequest.ProtoReflect.Descriptor instead.
 func (*ReactToMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{140}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{160}
 }
 
 func (x *ReactToMessageRequest) GetConversation() string {
@@ -8168,7 +9233,7 @@ type ReactToMessageResponse struct {
 
 func (x *ReactToMessageResponse) Reset() {
 	*x = ReactToMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[141]
+	mi := &file_skein_v1_services_proto_msgTypes[161]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8180,7 +9245,7 @@ func (x *ReactToMessageResponse) String() string {
 func (*ReactToMessageResponse) ProtoMessage() {}
 
 func (x *ReactToMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[141]
+	mi := &file_skein_v1_services_proto_msgTypes[161]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8193,7 +9258,7 @@ func (x *ReactToMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReactToMessageResponse.ProtoReflect.Descriptor instead.
 func (*ReactToMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{141}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{161}
 }
 
 func (x *ReactToMessageResponse) GetId() []byte {
@@ -8226,7 +9291,7 @@ type ListReactionsRequest struct {
 
 func (x *ListReactionsRequest) Reset() {
 	*x = ListReactionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[142]
+	mi := &file_skein_v1_services_proto_msgTypes[162]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8238,7 +9303,7 @@ func (x *ListReactionsRequest) String() string {
 func (*ListReactionsRequest) ProtoMessage() {}
 
 func (x *ListReactionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[142]
+	mi := &file_skein_v1_services_proto_msgTypes[162]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8251,7 +9316,7 @@ func (x *ListReactionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReactionsRequest.ProtoReflect.Descriptor instead.
 func (*ListReactionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{142}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{162}
 }
 
 func (x *ListReactionsRequest) GetConversation() string {
@@ -8300,7 +9365,7 @@ type ListReactionsResponse struct {
 
 func (x *ListReactionsResponse) Reset() {
 	*x = ListReactionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[143]
+	mi := &file_skein_v1_services_proto_msgTypes[163]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8312,7 +9377,7 @@ func (x *ListReactionsResponse) String() string {
 func (*ListReactionsResponse) ProtoMessage() {}
 
 func (x *ListReactionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[143]
+	mi := &file_skein_v1_services_proto_msgTypes[163]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8325,7 +9390,7 @@ func (x *ListReactionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReactionsResponse.ProtoReflect.Descriptor instead.
 func (*ListReactionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{143}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{163}
 }
 
 func (x *ListReactionsResponse) GetReacted() []*Reacted {
@@ -8353,7 +9418,7 @@ type ListReadersRequest struct {
 
 func (x *ListReadersRequest) Reset() {
 	*x = ListReadersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[144]
+	mi := &file_skein_v1_services_proto_msgTypes[164]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8365,7 +9430,7 @@ func (x *ListReadersRequest) String() string {
 func (*ListReadersRequest) ProtoMessage() {}
 
 func (x *ListReadersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[144]
+	mi := &file_skein_v1_services_proto_msgTypes[164]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8378,7 +9443,7 @@ func (x *ListReadersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReadersRequest.ProtoReflect.Descriptor instead.
 func (*ListReadersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{144}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{164}
 }
 
 func (x *ListReadersRequest) GetConversation() string {
@@ -8407,7 +9472,7 @@ type ListReadersResponse struct {
 
 func (x *ListReadersResponse) Reset() {
 	*x = ListReadersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[145]
+	mi := &file_skein_v1_services_proto_msgTypes[165]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8419,7 +9484,7 @@ func (x *ListReadersResponse) String() string {
 func (*ListReadersResponse) ProtoMessage() {}
 
 func (x *ListReadersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[145]
+	mi := &file_skein_v1_services_proto_msgTypes[165]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8432,7 +9497,7 @@ func (x *ListReadersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReadersResponse.ProtoReflect.Descriptor instead.
 func (*ListReadersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{145}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{165}
 }
 
 func (x *ListReadersResponse) GetRead() []string {
@@ -8460,7 +9525,7 @@ type Reacted struct {
 
 func (x *Reacted) Reset() {
 	*x = Reacted{}
-	mi := &file_skein_v1_services_proto_msgTypes[146]
+	mi := &file_skein_v1_services_proto_msgTypes[166]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8472,7 +9537,7 @@ func (x *Reacted) String() string {
 func (*Reacted) ProtoMessage() {}
 
 func (x *Reacted) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[146]
+	mi := &file_skein_v1_services_proto_msgTypes[166]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8485,7 +9550,7 @@ func (x *Reacted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reacted.ProtoReflect.Descriptor instead.
 func (*Reacted) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{146}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{166}
 }
 
 func (x *Reacted) GetUser() string {
@@ -8516,7 +9581,7 @@ type VoteInPollRequest struct {
 
 func (x *VoteInPollRequest) Reset() {
 	*x = VoteInPollRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[147]
+	mi := &file_skein_v1_services_proto_msgTypes[167]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8528,7 +9593,7 @@ func (x *VoteInPollRequest) String() string {
 func (*VoteInPollRequest) ProtoMessage() {}
 
 func (x *VoteInPollRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[147]
+	mi := &file_skein_v1_services_proto_msgTypes[167]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8541,7 +9606,7 @@ func (x *VoteInPollRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VoteInPollRequest.ProtoReflect.Descriptor instead.
 func (*VoteInPollRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{147}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{167}
 }
 
 func (x *VoteInPollRequest) GetConversation() string {
@@ -8583,7 +9648,7 @@ type VoteInPollResponse struct {
 
 func (x *VoteInPollResponse) Reset() {
 	*x = VoteInPollResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[148]
+	mi := &file_skein_v1_services_proto_msgTypes[168]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8595,7 +9660,7 @@ func (x *VoteInPollResponse) String() string {
 func (*VoteInPollResponse) ProtoMessage() {}
 
 func (x *VoteInPollResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[148]
+	mi := &file_skein_v1_services_proto_msgTypes[168]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8608,7 +9673,7 @@ func (x *VoteInPollResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VoteInPollResponse.ProtoReflect.Descriptor instead.
 func (*VoteInPollResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{148}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{168}
 }
 
 func (x *VoteInPollResponse) GetId() []byte {
@@ -8636,7 +9701,7 @@ type EndPollRequest struct {
 
 func (x *EndPollRequest) Reset() {
 	*x = EndPollRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[149]
+	mi := &file_skein_v1_services_proto_msgTypes[169]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8648,7 +9713,7 @@ func (x *EndPollRequest) String() string {
 func (*EndPollRequest) ProtoMessage() {}
 
 func (x *EndPollRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[149]
+	mi := &file_skein_v1_services_proto_msgTypes[169]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8661,7 +9726,7 @@ func (x *EndPollRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndPollRequest.ProtoReflect.Descriptor instead.
 func (*EndPollRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{149}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{169}
 }
 
 func (x *EndPollRequest) GetConversation() string {
@@ -8696,7 +9761,7 @@ type EndPollResponse struct {
 
 func (x *EndPollResponse) Reset() {
 	*x = EndPollResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[150]
+	mi := &file_skein_v1_services_proto_msgTypes[170]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8708,7 +9773,7 @@ func (x *EndPollResponse) String() string {
 func (*EndPollResponse) ProtoMessage() {}
 
 func (x *EndPollResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[150]
+	mi := &file_skein_v1_services_proto_msgTypes[170]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8721,7 +9786,7 @@ func (x *EndPollResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndPollResponse.ProtoReflect.Descriptor instead.
 func (*EndPollResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{150}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{170}
 }
 
 func (x *EndPollResponse) GetId() []byte {
@@ -8754,7 +9819,7 @@ type ListVotesRequest struct {
 
 func (x *ListVotesRequest) Reset() {
 	*x = ListVotesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[151]
+	mi := &file_skein_v1_services_proto_msgTypes[171]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8766,7 +9831,7 @@ func (x *ListVotesRequest) String() string {
 func (*ListVotesRequest) ProtoMessage() {}
 
 func (x *ListVotesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[151]
+	mi := &file_skein_v1_services_proto_msgTypes[171]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8779,7 +9844,7 @@ func (x *ListVotesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVotesRequest.ProtoReflect.Descriptor instead.
 func (*ListVotesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{151}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{171}
 }
 
 func (x *ListVotesRequest) GetConversation() string {
@@ -8828,7 +9893,7 @@ type ListVotesResponse struct {
 
 func (x *ListVotesResponse) Reset() {
 	*x = ListVotesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[152]
+	mi := &file_skein_v1_services_proto_msgTypes[172]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8840,7 +9905,7 @@ func (x *ListVotesResponse) String() string {
 func (*ListVotesResponse) ProtoMessage() {}
 
 func (x *ListVotesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[152]
+	mi := &file_skein_v1_services_proto_msgTypes[172]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8853,7 +9918,7 @@ func (x *ListVotesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVotesResponse.ProtoReflect.Descriptor instead.
 func (*ListVotesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{152}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{172}
 }
 
 func (x *ListVotesResponse) GetVoted() []*Voted {
@@ -8886,7 +9951,7 @@ type ForwardMessagesRequest struct {
 
 func (x *ForwardMessagesRequest) Reset() {
 	*x = ForwardMessagesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[153]
+	mi := &file_skein_v1_services_proto_msgTypes[173]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8898,7 +9963,7 @@ func (x *ForwardMessagesRequest) String() string {
 func (*ForwardMessagesRequest) ProtoMessage() {}
 
 func (x *ForwardMessagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[153]
+	mi := &file_skein_v1_services_proto_msgTypes[173]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8911,7 +9976,7 @@ func (x *ForwardMessagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardMessagesRequest.ProtoReflect.Descriptor instead.
 func (*ForwardMessagesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{153}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{173}
 }
 
 func (x *ForwardMessagesRequest) GetConversation() string {
@@ -8954,7 +10019,7 @@ type ForwardSource struct {
 
 func (x *ForwardSource) Reset() {
 	*x = ForwardSource{}
-	mi := &file_skein_v1_services_proto_msgTypes[154]
+	mi := &file_skein_v1_services_proto_msgTypes[174]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8966,7 +10031,7 @@ func (x *ForwardSource) String() string {
 func (*ForwardSource) ProtoMessage() {}
 
 func (x *ForwardSource) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[154]
+	mi := &file_skein_v1_services_proto_msgTypes[174]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8979,7 +10044,7 @@ func (x *ForwardSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardSource.ProtoReflect.Descriptor instead.
 func (*ForwardSource) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{154}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{174}
 }
 
 func (x *ForwardSource) GetConversation() string {
@@ -9015,7 +10080,7 @@ type ForwardMerge struct {
 
 func (x *ForwardMerge) Reset() {
 	*x = ForwardMerge{}
-	mi := &file_skein_v1_services_proto_msgTypes[155]
+	mi := &file_skein_v1_services_proto_msgTypes[175]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9027,7 +10092,7 @@ func (x *ForwardMerge) String() string {
 func (*ForwardMerge) ProtoMessage() {}
 
 func (x *ForwardMerge) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[155]
+	mi := &file_skein_v1_services_proto_msgTypes[175]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9040,7 +10105,7 @@ func (x *ForwardMerge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardMerge.ProtoReflect.Descriptor instead.
 func (*ForwardMerge) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{155}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{175}
 }
 
 func (x *ForwardMerge) GetTitle() string {
@@ -9069,7 +10134,7 @@ type ForwardMessagesResponse struct {
 
 func (x *ForwardMessagesResponse) Reset() {
 	*x = ForwardMessagesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[156]
+	mi := &file_skein_v1_services_proto_msgTypes[176]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9081,7 +10146,7 @@ func (x *ForwardMessagesResponse) String() string {
 func (*ForwardMessagesResponse) ProtoMessage() {}
 
 func (x *ForwardMessagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[156]
+	mi := &file_skein_v1_services_proto_msgTypes[176]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9094,7 +10159,7 @@ func (x *ForwardMessagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardMessagesResponse.ProtoReflect.Descriptor instead.
 func (*ForwardMessagesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{156}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{176}
 }
 
 func (x *ForwardMessagesResponse) GetForwarded() []*Forwarded {
@@ -9122,7 +10187,7 @@ type Forwarded struct {
 
 func (x *Forwarded) Reset() {
 	*x = Forwarded{}
-	mi := &file_skein_v1_services_proto_msgTypes[157]
+	mi := &file_skein_v1_services_proto_msgTypes[177]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9134,7 +10199,7 @@ func (x *Forwarded) String() string {
 func (*Forwarded) ProtoMessage() {}
 
 func (x *Forwarded) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[157]
+	mi := &file_skein_v1_services_proto_msgTypes[177]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9147,7 +10212,7 @@ func (x *Forwarded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Forwarded.ProtoReflect.Descriptor instead.
 func (*Forwarded) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{157}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{177}
 }
 
 func (x *Forwarded) GetId() []byte {
@@ -9184,7 +10249,7 @@ type PinMessageRequest struct {
 
 func (x *PinMessageRequest) Reset() {
 	*x = PinMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[158]
+	mi := &file_skein_v1_services_proto_msgTypes[178]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9196,7 +10261,7 @@ func (x *PinMessageRequest) String() string {
 func (*PinMessageRequest) ProtoMessage() {}
 
 func (x *PinMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[158]
+	mi := &file_skein_v1_services_proto_msgTypes[178]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9209,7 +10274,7 @@ func (x *PinMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PinMessageRequest.ProtoReflect.Descriptor instead.
 func (*PinMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{158}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{178}
 }
 
 func (x *PinMessageRequest) GetConversation() string {
@@ -9251,7 +10316,7 @@ type PinMessageResponse struct {
 
 func (x *PinMessageResponse) Reset() {
 	*x = PinMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[159]
+	mi := &file_skein_v1_services_proto_msgTypes[179]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9263,7 +10328,7 @@ func (x *PinMessageResponse) String() string {
 func (*PinMessageResponse) ProtoMessage() {}
 
 func (x *PinMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[159]
+	mi := &file_skein_v1_services_proto_msgTypes[179]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9276,7 +10341,7 @@ func (x *PinMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PinMessageResponse.ProtoReflect.Descriptor instead.
 func (*PinMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{159}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{179}
 }
 
 func (x *PinMessageResponse) GetId() []byte {
@@ -9306,7 +10371,7 @@ type ListPinsRequest struct {
 
 func (x *ListPinsRequest) Reset() {
 	*x = ListPinsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[160]
+	mi := &file_skein_v1_services_proto_msgTypes[180]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9318,7 +10383,7 @@ func (x *ListPinsRequest) String() string {
 func (*ListPinsRequest) ProtoMessage() {}
 
 func (x *ListPinsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[160]
+	mi := &file_skein_v1_services_proto_msgTypes[180]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9331,7 +10396,7 @@ func (x *ListPinsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPinsRequest.ProtoReflect.Descriptor instead.
 func (*ListPinsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{160}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{180}
 }
 
 func (x *ListPinsRequest) GetConversation() string {
@@ -9367,7 +10432,7 @@ type ListPinsResponse struct {
 
 func (x *ListPinsResponse) Reset() {
 	*x = ListPinsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[161]
+	mi := &file_skein_v1_services_proto_msgTypes[181]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9379,7 +10444,7 @@ func (x *ListPinsResponse) String() string {
 func (*ListPinsResponse) ProtoMessage() {}
 
 func (x *ListPinsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[161]
+	mi := &file_skein_v1_services_proto_msgTypes[181]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9392,7 +10457,7 @@ func (x *ListPinsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPinsResponse.ProtoReflect.Descriptor instead.
 func (*ListPinsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{161}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{181}
 }
 
 func (x *ListPinsResponse) GetEntries() []*Entry {
@@ -9421,7 +10486,7 @@ type ScheduleMessageRequest struct {
 
 func (x *ScheduleMessageRequest) Reset() {
 	*x = ScheduleMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[162]
+	mi := &file_skein_v1_services_proto_msgTypes[182]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9433,7 +10498,7 @@ func (x *ScheduleMessageRequest) String() string {
 func (*ScheduleMessageRequest) ProtoMessage() {}
 
 func (x *ScheduleMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[162]
+	mi := &file_skein_v1_services_proto_msgTypes[182]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9446,7 +10511,7 @@ func (x *ScheduleMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScheduleMessageRequest.ProtoReflect.Descriptor instead.
 func (*ScheduleMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{162}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{182}
 }
 
 func (x *ScheduleMessageRequest) GetMessage() *SendMessageRequest {
@@ -9472,7 +10537,7 @@ type ScheduleMessageResponse struct {
 
 func (x *ScheduleMessageResponse) Reset() {
 	*x = ScheduleMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[163]
+	mi := &file_skein_v1_services_proto_msgTypes[183]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9484,7 +10549,7 @@ func (x *ScheduleMessageResponse) String() string {
 func (*ScheduleMessageResponse) ProtoMessage() {}
 
 func (x *ScheduleMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[163]
+	mi := &file_skein_v1_services_proto_msgTypes[183]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9497,7 +10562,7 @@ func (x *ScheduleMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScheduleMessageResponse.ProtoReflect.Descriptor instead.
 func (*ScheduleMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{163}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{183}
 }
 
 func (x *ScheduleMessageResponse) GetId() []byte {
@@ -9523,7 +10588,7 @@ type Scheduled struct {
 
 func (x *Scheduled) Reset() {
 	*x = Scheduled{}
-	mi := &file_skein_v1_services_proto_msgTypes[164]
+	mi := &file_skein_v1_services_proto_msgTypes[184]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9535,7 +10600,7 @@ func (x *Scheduled) String() string {
 func (*Scheduled) ProtoMessage() {}
 
 func (x *Scheduled) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[164]
+	mi := &file_skein_v1_services_proto_msgTypes[184]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9548,7 +10613,7 @@ func (x *Scheduled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Scheduled.ProtoReflect.Descriptor instead.
 func (*Scheduled) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{164}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{184}
 }
 
 func (x *Scheduled) GetMessage() *SendMessageRequest {
@@ -9598,7 +10663,7 @@ type ListScheduledRequest struct {
 
 func (x *ListScheduledRequest) Reset() {
 	*x = ListScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[165]
+	mi := &file_skein_v1_services_proto_msgTypes[185]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9610,7 +10675,7 @@ func (x *ListScheduledRequest) String() string {
 func (*ListScheduledRequest) ProtoMessage() {}
 
 func (x *ListScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[165]
+	mi := &file_skein_v1_services_proto_msgTypes[185]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9623,7 +10688,7 @@ func (x *ListScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListScheduledRequest.ProtoReflect.Descriptor instead.
 func (*ListScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{165}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{185}
 }
 
 func (x *ListScheduledRequest) GetLimit() uint32 {
@@ -9651,7 +10716,7 @@ type ListScheduledResponse struct {
 
 func (x *ListScheduledResponse) Reset() {
 	*x = ListScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[166]
+	mi := &file_skein_v1_services_proto_msgTypes[186]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9663,7 +10728,7 @@ func (x *ListScheduledResponse) String() string {
 func (*ListScheduledResponse) ProtoMessage() {}
 
 func (x *ListScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[166]
+	mi := &file_skein_v1_services_proto_msgTypes[186]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9676,7 +10741,7 @@ func (x *ListScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListScheduledResponse.ProtoReflect.Descriptor instead.
 func (*ListScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{166}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{186}
 }
 
 func (x *ListScheduledResponse) GetScheduled() []*Scheduled {
@@ -9706,7 +10771,7 @@ type ChangeScheduledRequest struct {
 
 func (x *ChangeScheduledRequest) Reset() {
 	*x = ChangeScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[167]
+	mi := &file_skein_v1_services_proto_msgTypes[187]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9718,7 +10783,7 @@ func (x *ChangeScheduledRequest) String() string {
 func (*ChangeScheduledRequest) ProtoMessage() {}
 
 func (x *ChangeScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[167]
+	mi := &file_skein_v1_services_proto_msgTypes[187]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9731,7 +10796,7 @@ func (x *ChangeScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeScheduledRequest.ProtoReflect.Descriptor instead.
 func (*ChangeScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{167}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{187}
 }
 
 func (x *ChangeScheduledRequest) GetId() []byte {
@@ -9763,7 +10828,7 @@ type ChangeScheduledResponse struct {
 
 func (x *ChangeScheduledResponse) Reset() {
 	*x = ChangeScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[168]
+	mi := &file_skein_v1_services_proto_msgTypes[188]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9775,7 +10840,7 @@ func (x *ChangeScheduledResponse) String() string {
 func (*ChangeScheduledResponse) ProtoMessage() {}
 
 func (x *ChangeScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[168]
+	mi := &file_skein_v1_services_proto_msgTypes[188]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9788,7 +10853,7 @@ func (x *ChangeScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeScheduledResponse.ProtoReflect.Descriptor instead.
 func (*ChangeScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{168}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{188}
 }
 
 type CancelScheduledRequest struct {
@@ -9800,7 +10865,7 @@ type CancelScheduledRequest struct {
 
 func (x *CancelScheduledRequest) Reset() {
 	*x = CancelScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[169]
+	mi := &file_skein_v1_services_proto_msgTypes[189]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9812,7 +10877,7 @@ func (x *CancelScheduledRequest) String() string {
 func (*CancelScheduledRequest) ProtoMessage() {}
 
 func (x *CancelScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[169]
+	mi := &file_skein_v1_services_proto_msgTypes[189]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9825,7 +10890,7 @@ func (x *CancelScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelScheduledRequest.ProtoReflect.Descriptor instead.
 func (*CancelScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{169}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{189}
 }
 
 func (x *CancelScheduledRequest) GetId() []byte {
@@ -9843,7 +10908,7 @@ type CancelScheduledResponse struct {
 
 func (x *CancelScheduledResponse) Reset() {
 	*x = CancelScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[170]
+	mi := &file_skein_v1_services_proto_msgTypes[190]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9855,7 +10920,7 @@ func (x *CancelScheduledResponse) String() string {
 func (*CancelScheduledResponse) ProtoMessage() {}
 
 func (x *CancelScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[170]
+	mi := &file_skein_v1_services_proto_msgTypes[190]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9868,7 +10933,7 @@ func (x *CancelScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelScheduledResponse.ProtoReflect.Descriptor instead.
 func (*CancelScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{170}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{190}
 }
 
 // What a user chose.
@@ -9883,7 +10948,7 @@ type Voted struct {
 
 func (x *Voted) Reset() {
 	*x = Voted{}
-	mi := &file_skein_v1_services_proto_msgTypes[171]
+	mi := &file_skein_v1_services_proto_msgTypes[191]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9895,7 +10960,7 @@ func (x *Voted) String() string {
 func (*Voted) ProtoMessage() {}
 
 func (x *Voted) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[171]
+	mi := &file_skein_v1_services_proto_msgTypes[191]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9908,7 +10973,7 @@ func (x *Voted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Voted.ProtoReflect.Descriptor instead.
 func (*Voted) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{171}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{191}
 }
 
 func (x *Voted) GetUser() string {
@@ -9936,7 +11001,7 @@ type ListMentionsRequest struct {
 
 func (x *ListMentionsRequest) Reset() {
 	*x = ListMentionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[172]
+	mi := &file_skein_v1_services_proto_msgTypes[192]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9948,7 +11013,7 @@ func (x *ListMentionsRequest) String() string {
 func (*ListMentionsRequest) ProtoMessage() {}
 
 func (x *ListMentionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[172]
+	mi := &file_skein_v1_services_proto_msgTypes[192]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9961,7 +11026,7 @@ func (x *ListMentionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMentionsRequest.ProtoReflect.Descriptor instead.
 func (*ListMentionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{172}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{192}
 }
 
 func (x *ListMentionsRequest) GetLimit() uint32 {
@@ -9990,7 +11055,7 @@ type ListMentionsResponse struct {
 
 func (x *ListMentionsResponse) Reset() {
 	*x = ListMentionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[173]
+	mi := &file_skein_v1_services_proto_msgTypes[193]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10002,7 +11067,7 @@ func (x *ListMentionsResponse) String() string {
 func (*ListMentionsResponse) ProtoMessage() {}
 
 func (x *ListMentionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[173]
+	mi := &file_skein_v1_services_proto_msgTypes[193]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10015,7 +11080,7 @@ func (x *ListMentionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMentionsResponse.ProtoReflect.Descriptor instead.
 func (*ListMentionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{173}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{193}
 }
 
 func (x *ListMentionsResponse) GetEntries() []*Entry {
@@ -10054,7 +11119,7 @@ type SearchMessagesRequest struct {
 
 func (x *SearchMessagesRequest) Reset() {
 	*x = SearchMessagesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[174]
+	mi := &file_skein_v1_services_proto_msgTypes[194]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10066,7 +11131,7 @@ func (x *SearchMessagesRequest) String() string {
 func (*SearchMessagesRequest) ProtoMessage() {}
 
 func (x *SearchMessagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[174]
+	mi := &file_skein_v1_services_proto_msgTypes[194]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10079,7 +11144,7 @@ func (x *SearchMessagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchMessagesRequest.ProtoReflect.Descriptor instead.
 func (*SearchMessagesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{174}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{194}
 }
 
 func (x *SearchMessagesRequest) GetQuery() string {
@@ -10153,7 +11218,7 @@ type SearchMessagesResponse struct {
 
 func (x *SearchMessagesResponse) Reset() {
 	*x = SearchMessagesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[175]
+	mi := &file_skein_v1_services_proto_msgTypes[195]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10165,7 +11230,7 @@ func (x *SearchMessagesResponse) String() string {
 func (*SearchMessagesResponse) ProtoMessage() {}
 
 func (x *SearchMessagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[175]
+	mi := &file_skein_v1_services_proto_msgTypes[195]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10178,7 +11243,7 @@ func (x *SearchMessagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchMessagesResponse.ProtoReflect.Descriptor instead.
 func (*SearchMessagesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{175}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{195}
 }
 
 func (x *SearchMessagesResponse) GetFound() []*FoundMessage {
@@ -10221,7 +11286,7 @@ type FoundMessage struct {
 
 func (x *FoundMessage) Reset() {
 	*x = FoundMessage{}
-	mi := &file_skein_v1_services_proto_msgTypes[176]
+	mi := &file_skein_v1_services_proto_msgTypes[196]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10233,7 +11298,7 @@ func (x *FoundMessage) String() string {
 func (*FoundMessage) ProtoMessage() {}
 
 func (x *FoundMessage) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[176]
+	mi := &file_skein_v1_services_proto_msgTypes[196]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10246,7 +11311,7 @@ func (x *FoundMessage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FoundMessage.ProtoReflect.Descriptor instead.
 func (*FoundMessage) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{176}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{196}
 }
 
 func (x *FoundMessage) GetEntry() *Entry {
@@ -10277,7 +11342,7 @@ type TextMatch struct {
 
 func (x *TextMatch) Reset() {
 	*x = TextMatch{}
-	mi := &file_skein_v1_services_proto_msgTypes[177]
+	mi := &file_skein_v1_services_proto_msgTypes[197]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10289,7 +11354,7 @@ func (x *TextMatch) String() string {
 func (*TextMatch) ProtoMessage() {}
 
 func (x *TextMatch) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[177]
+	mi := &file_skein_v1_services_proto_msgTypes[197]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10302,7 +11367,7 @@ func (x *TextMatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TextMatch.ProtoReflect.Descriptor instead.
 func (*TextMatch) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{177}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{197}
 }
 
 func (x *TextMatch) GetField() string {
@@ -10341,7 +11406,7 @@ type ListEntriesRequest struct {
 
 func (x *ListEntriesRequest) Reset() {
 	*x = ListEntriesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[178]
+	mi := &file_skein_v1_services_proto_msgTypes[198]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10353,7 +11418,7 @@ func (x *ListEntriesRequest) String() string {
 func (*ListEntriesRequest) ProtoMessage() {}
 
 func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[178]
+	mi := &file_skein_v1_services_proto_msgTypes[198]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10366,7 +11431,7 @@ func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{178}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{198}
 }
 
 func (x *ListEntriesRequest) GetConversation() string {
@@ -10418,7 +11483,7 @@ type ListEntriesResponse struct {
 
 func (x *ListEntriesResponse) Reset() {
 	*x = ListEntriesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[179]
+	mi := &file_skein_v1_services_proto_msgTypes[199]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10430,7 +11495,7 @@ func (x *ListEntriesResponse) String() string {
 func (*ListEntriesResponse) ProtoMessage() {}
 
 func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[179]
+	mi := &file_skein_v1_services_proto_msgTypes[199]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10443,7 +11508,7 @@ func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{179}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{199}
 }
 
 func (x *ListEntriesResponse) GetEntries() []*Entry {
@@ -10495,7 +11560,7 @@ type ListConversationsRequest struct {
 
 func (x *ListConversationsRequest) Reset() {
 	*x = ListConversationsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[180]
+	mi := &file_skein_v1_services_proto_msgTypes[200]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10507,7 +11572,7 @@ func (x *ListConversationsRequest) String() string {
 func (*ListConversationsRequest) ProtoMessage() {}
 
 func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[180]
+	mi := &file_skein_v1_services_proto_msgTypes[200]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10520,7 +11585,7 @@ func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsRequest.ProtoReflect.Descriptor instead.
 func (*ListConversationsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{180}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{200}
 }
 
 func (x *ListConversationsRequest) GetPosition() string {
@@ -10567,7 +11632,7 @@ type ListConversationsResponse struct {
 
 func (x *ListConversationsResponse) Reset() {
 	*x = ListConversationsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[181]
+	mi := &file_skein_v1_services_proto_msgTypes[201]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10579,7 +11644,7 @@ func (x *ListConversationsResponse) String() string {
 func (*ListConversationsResponse) ProtoMessage() {}
 
 func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[181]
+	mi := &file_skein_v1_services_proto_msgTypes[201]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10592,7 +11657,7 @@ func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsResponse.ProtoReflect.Descriptor instead.
 func (*ListConversationsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{181}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{201}
 }
 
 func (x *ListConversationsResponse) GetDelta() *SyncDelta {
@@ -10612,7 +11677,7 @@ type MarkReadRequest struct {
 
 func (x *MarkReadRequest) Reset() {
 	*x = MarkReadRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[182]
+	mi := &file_skein_v1_services_proto_msgTypes[202]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10624,7 +11689,7 @@ func (x *MarkReadRequest) String() string {
 func (*MarkReadRequest) ProtoMessage() {}
 
 func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[182]
+	mi := &file_skein_v1_services_proto_msgTypes[202]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10637,7 +11702,7 @@ func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadRequest.ProtoReflect.Descriptor instead.
 func (*MarkReadRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{182}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{202}
 }
 
 func (x *MarkReadRequest) GetConversation() string {
@@ -10662,7 +11727,7 @@ type MarkReadResponse struct {
 
 func (x *MarkReadResponse) Reset() {
 	*x = MarkReadResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[183]
+	mi := &file_skein_v1_services_proto_msgTypes[203]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10674,7 +11739,7 @@ func (x *MarkReadResponse) String() string {
 func (*MarkReadResponse) ProtoMessage() {}
 
 func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[183]
+	mi := &file_skein_v1_services_proto_msgTypes[203]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10687,7 +11752,7 @@ func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadResponse.ProtoReflect.Descriptor instead.
 func (*MarkReadResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{183}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{203}
 }
 
 type SetMyStateRequest struct {
@@ -10712,7 +11777,7 @@ type SetMyStateRequest struct {
 
 func (x *SetMyStateRequest) Reset() {
 	*x = SetMyStateRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[184]
+	mi := &file_skein_v1_services_proto_msgTypes[204]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10724,7 +11789,7 @@ func (x *SetMyStateRequest) String() string {
 func (*SetMyStateRequest) ProtoMessage() {}
 
 func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[184]
+	mi := &file_skein_v1_services_proto_msgTypes[204]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10737,7 +11802,7 @@ func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateRequest.ProtoReflect.Descriptor instead.
 func (*SetMyStateRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{184}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{204}
 }
 
 func (x *SetMyStateRequest) GetConversation() string {
@@ -10814,7 +11879,7 @@ type SetLifetimeRequest struct {
 
 func (x *SetLifetimeRequest) Reset() {
 	*x = SetLifetimeRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[185]
+	mi := &file_skein_v1_services_proto_msgTypes[205]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10826,7 +11891,7 @@ func (x *SetLifetimeRequest) String() string {
 func (*SetLifetimeRequest) ProtoMessage() {}
 
 func (x *SetLifetimeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[185]
+	mi := &file_skein_v1_services_proto_msgTypes[205]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10839,7 +11904,7 @@ func (x *SetLifetimeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLifetimeRequest.ProtoReflect.Descriptor instead.
 func (*SetLifetimeRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{185}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{205}
 }
 
 func (x *SetLifetimeRequest) GetConversation() string {
@@ -10864,7 +11929,7 @@ type SetLifetimeResponse struct {
 
 func (x *SetLifetimeResponse) Reset() {
 	*x = SetLifetimeResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[186]
+	mi := &file_skein_v1_services_proto_msgTypes[206]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10876,7 +11941,7 @@ func (x *SetLifetimeResponse) String() string {
 func (*SetLifetimeResponse) ProtoMessage() {}
 
 func (x *SetLifetimeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[186]
+	mi := &file_skein_v1_services_proto_msgTypes[206]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10889,7 +11954,7 @@ func (x *SetLifetimeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLifetimeResponse.ProtoReflect.Descriptor instead.
 func (*SetLifetimeResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{186}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{206}
 }
 
 type SetMyStateResponse struct {
@@ -10901,7 +11966,7 @@ type SetMyStateResponse struct {
 
 func (x *SetMyStateResponse) Reset() {
 	*x = SetMyStateResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[187]
+	mi := &file_skein_v1_services_proto_msgTypes[207]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10913,7 +11978,7 @@ func (x *SetMyStateResponse) String() string {
 func (*SetMyStateResponse) ProtoMessage() {}
 
 func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[187]
+	mi := &file_skein_v1_services_proto_msgTypes[207]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10926,12 +11991,109 @@ func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateResponse.ProtoReflect.Descriptor instead.
 func (*SetMyStateResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{187}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{207}
 }
 
 func (x *SetMyStateResponse) GetState() *MyState {
 	if x != nil {
 		return x.State
+	}
+	return nil
+}
+
+type SetUsernameRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	User  string                 `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
+	// As in RegisterRequest.
+	Username      string `protobuf:"bytes,2,opt,name=username,proto3" json:"username,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetUsernameRequest) Reset() {
+	*x = SetUsernameRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[208]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetUsernameRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetUsernameRequest) ProtoMessage() {}
+
+func (x *SetUsernameRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[208]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetUsernameRequest.ProtoReflect.Descriptor instead.
+func (*SetUsernameRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{208}
+}
+
+func (x *SetUsernameRequest) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+func (x *SetUsernameRequest) GetUsername() string {
+	if x != nil {
+		return x.Username
+	}
+	return ""
+}
+
+type SetUsernameResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	User          *User                  `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetUsernameResponse) Reset() {
+	*x = SetUsernameResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[209]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetUsernameResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetUsernameResponse) ProtoMessage() {}
+
+func (x *SetUsernameResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[209]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetUsernameResponse.ProtoReflect.Descriptor instead.
+func (*SetUsernameResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{209}
+}
+
+func (x *SetUsernameResponse) GetUser() *User {
+	if x != nil {
+		return x.User
 	}
 	return nil
 }
@@ -10949,7 +12111,7 @@ type SetRetentionRequest struct {
 
 func (x *SetRetentionRequest) Reset() {
 	*x = SetRetentionRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[188]
+	mi := &file_skein_v1_services_proto_msgTypes[210]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10961,7 +12123,7 @@ func (x *SetRetentionRequest) String() string {
 func (*SetRetentionRequest) ProtoMessage() {}
 
 func (x *SetRetentionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[188]
+	mi := &file_skein_v1_services_proto_msgTypes[210]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10974,7 +12136,7 @@ func (x *SetRetentionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRetentionRequest.ProtoReflect.Descriptor instead.
 func (*SetRetentionRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{188}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{210}
 }
 
 func (x *SetRetentionRequest) GetConversation() string {
@@ -11006,7 +12168,7 @@ type SetRetentionResponse struct {
 
 func (x *SetRetentionResponse) Reset() {
 	*x = SetRetentionResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[189]
+	mi := &file_skein_v1_services_proto_msgTypes[211]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11018,7 +12180,7 @@ func (x *SetRetentionResponse) String() string {
 func (*SetRetentionResponse) ProtoMessage() {}
 
 func (x *SetRetentionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[189]
+	mi := &file_skein_v1_services_proto_msgTypes[211]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11031,7 +12193,7 @@ func (x *SetRetentionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRetentionResponse.ProtoReflect.Descriptor instead.
 func (*SetRetentionResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{189}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{211}
 }
 
 type GetRetentionRequest struct {
@@ -11043,7 +12205,7 @@ type GetRetentionRequest struct {
 
 func (x *GetRetentionRequest) Reset() {
 	*x = GetRetentionRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[190]
+	mi := &file_skein_v1_services_proto_msgTypes[212]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11055,7 +12217,7 @@ func (x *GetRetentionRequest) String() string {
 func (*GetRetentionRequest) ProtoMessage() {}
 
 func (x *GetRetentionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[190]
+	mi := &file_skein_v1_services_proto_msgTypes[212]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11068,7 +12230,7 @@ func (x *GetRetentionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRetentionRequest.ProtoReflect.Descriptor instead.
 func (*GetRetentionRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{190}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{212}
 }
 
 func (x *GetRetentionRequest) GetConversation() string {
@@ -11091,7 +12253,7 @@ type GetRetentionResponse struct {
 
 func (x *GetRetentionResponse) Reset() {
 	*x = GetRetentionResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[191]
+	mi := &file_skein_v1_services_proto_msgTypes[213]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11103,7 +12265,7 @@ func (x *GetRetentionResponse) String() string {
 func (*GetRetentionResponse) ProtoMessage() {}
 
 func (x *GetRetentionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[191]
+	mi := &file_skein_v1_services_proto_msgTypes[213]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11116,7 +12278,7 @@ func (x *GetRetentionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRetentionResponse.ProtoReflect.Descriptor instead.
 func (*GetRetentionResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{191}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{213}
 }
 
 func (x *GetRetentionResponse) GetKind() RetentionKind {
@@ -11151,7 +12313,7 @@ type ClaimAdminRequest struct {
 
 func (x *ClaimAdminRequest) Reset() {
 	*x = ClaimAdminRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[192]
+	mi := &file_skein_v1_services_proto_msgTypes[214]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11163,7 +12325,7 @@ func (x *ClaimAdminRequest) String() string {
 func (*ClaimAdminRequest) ProtoMessage() {}
 
 func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[192]
+	mi := &file_skein_v1_services_proto_msgTypes[214]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11176,7 +12338,7 @@ func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminRequest.ProtoReflect.Descriptor instead.
 func (*ClaimAdminRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{192}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{214}
 }
 
 func (x *ClaimAdminRequest) GetCode() string {
@@ -11209,7 +12371,7 @@ type ClaimAdminResponse struct {
 
 func (x *ClaimAdminResponse) Reset() {
 	*x = ClaimAdminResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[193]
+	mi := &file_skein_v1_services_proto_msgTypes[215]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11221,7 +12383,7 @@ func (x *ClaimAdminResponse) String() string {
 func (*ClaimAdminResponse) ProtoMessage() {}
 
 func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[193]
+	mi := &file_skein_v1_services_proto_msgTypes[215]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11234,7 +12396,7 @@ func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminResponse.ProtoReflect.Descriptor instead.
 func (*ClaimAdminResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{193}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{215}
 }
 
 func (x *ClaimAdminResponse) GetTokens() *Tokens {
@@ -11260,7 +12422,7 @@ type MintTokenRequest struct {
 
 func (x *MintTokenRequest) Reset() {
 	*x = MintTokenRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[194]
+	mi := &file_skein_v1_services_proto_msgTypes[216]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11272,7 +12434,7 @@ func (x *MintTokenRequest) String() string {
 func (*MintTokenRequest) ProtoMessage() {}
 
 func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[194]
+	mi := &file_skein_v1_services_proto_msgTypes[216]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11285,7 +12447,7 @@ func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenRequest.ProtoReflect.Descriptor instead.
 func (*MintTokenRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{194}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{216}
 }
 
 func (x *MintTokenRequest) GetUser() string {
@@ -11325,7 +12487,7 @@ type MintTokenResponse struct {
 
 func (x *MintTokenResponse) Reset() {
 	*x = MintTokenResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[195]
+	mi := &file_skein_v1_services_proto_msgTypes[217]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11337,7 +12499,7 @@ func (x *MintTokenResponse) String() string {
 func (*MintTokenResponse) ProtoMessage() {}
 
 func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[195]
+	mi := &file_skein_v1_services_proto_msgTypes[217]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11350,7 +12512,7 @@ func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenResponse.ProtoReflect.Descriptor instead.
 func (*MintTokenResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{195}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{217}
 }
 
 func (x *MintTokenResponse) GetTokens() *Tokens {
@@ -11371,7 +12533,7 @@ type CreateUserRequest struct {
 
 func (x *CreateUserRequest) Reset() {
 	*x = CreateUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[196]
+	mi := &file_skein_v1_services_proto_msgTypes[218]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11383,7 +12545,7 @@ func (x *CreateUserRequest) String() string {
 func (*CreateUserRequest) ProtoMessage() {}
 
 func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[196]
+	mi := &file_skein_v1_services_proto_msgTypes[218]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11396,7 +12558,7 @@ func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserRequest.ProtoReflect.Descriptor instead.
 func (*CreateUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{196}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{218}
 }
 
 func (x *CreateUserRequest) GetUsername() string {
@@ -11429,7 +12591,7 @@ type CreateUserResponse struct {
 
 func (x *CreateUserResponse) Reset() {
 	*x = CreateUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[197]
+	mi := &file_skein_v1_services_proto_msgTypes[219]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11441,7 +12603,7 @@ func (x *CreateUserResponse) String() string {
 func (*CreateUserResponse) ProtoMessage() {}
 
 func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[197]
+	mi := &file_skein_v1_services_proto_msgTypes[219]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11454,7 +12616,7 @@ func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserResponse.ProtoReflect.Descriptor instead.
 func (*CreateUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{197}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{219}
 }
 
 func (x *CreateUserResponse) GetUser() *User {
@@ -11475,7 +12637,7 @@ type ListUsersRequest struct {
 
 func (x *ListUsersRequest) Reset() {
 	*x = ListUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[198]
+	mi := &file_skein_v1_services_proto_msgTypes[220]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11487,7 +12649,7 @@ func (x *ListUsersRequest) String() string {
 func (*ListUsersRequest) ProtoMessage() {}
 
 func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[198]
+	mi := &file_skein_v1_services_proto_msgTypes[220]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11500,7 +12662,7 @@ func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersRequest.ProtoReflect.Descriptor instead.
 func (*ListUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{198}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{220}
 }
 
 func (x *ListUsersRequest) GetLimit() uint32 {
@@ -11527,7 +12689,7 @@ type ListUsersResponse struct {
 
 func (x *ListUsersResponse) Reset() {
 	*x = ListUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[199]
+	mi := &file_skein_v1_services_proto_msgTypes[221]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11539,7 +12701,7 @@ func (x *ListUsersResponse) String() string {
 func (*ListUsersResponse) ProtoMessage() {}
 
 func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[199]
+	mi := &file_skein_v1_services_proto_msgTypes[221]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11552,7 +12714,7 @@ func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersResponse.ProtoReflect.Descriptor instead.
 func (*ListUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{199}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{221}
 }
 
 func (x *ListUsersResponse) GetUsers() []*User {
@@ -11578,7 +12740,7 @@ type ListUserSessionsRequest struct {
 
 func (x *ListUserSessionsRequest) Reset() {
 	*x = ListUserSessionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[200]
+	mi := &file_skein_v1_services_proto_msgTypes[222]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11590,7 +12752,7 @@ func (x *ListUserSessionsRequest) String() string {
 func (*ListUserSessionsRequest) ProtoMessage() {}
 
 func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[200]
+	mi := &file_skein_v1_services_proto_msgTypes[222]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11603,7 +12765,7 @@ func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{200}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{222}
 }
 
 func (x *ListUserSessionsRequest) GetUser() string {
@@ -11622,7 +12784,7 @@ type ListUserSessionsResponse struct {
 
 func (x *ListUserSessionsResponse) Reset() {
 	*x = ListUserSessionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[201]
+	mi := &file_skein_v1_services_proto_msgTypes[223]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11634,7 +12796,7 @@ func (x *ListUserSessionsResponse) String() string {
 func (*ListUserSessionsResponse) ProtoMessage() {}
 
 func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[201]
+	mi := &file_skein_v1_services_proto_msgTypes[223]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11647,7 +12809,7 @@ func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{201}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{223}
 }
 
 func (x *ListUserSessionsResponse) GetSessions() []*Session {
@@ -11668,7 +12830,7 @@ type KickUserRequest struct {
 
 func (x *KickUserRequest) Reset() {
 	*x = KickUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[202]
+	mi := &file_skein_v1_services_proto_msgTypes[224]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11680,7 +12842,7 @@ func (x *KickUserRequest) String() string {
 func (*KickUserRequest) ProtoMessage() {}
 
 func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[202]
+	mi := &file_skein_v1_services_proto_msgTypes[224]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11693,7 +12855,7 @@ func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserRequest.ProtoReflect.Descriptor instead.
 func (*KickUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{202}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{224}
 }
 
 func (x *KickUserRequest) GetUser() string {
@@ -11719,7 +12881,7 @@ type KickUserResponse struct {
 
 func (x *KickUserResponse) Reset() {
 	*x = KickUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[203]
+	mi := &file_skein_v1_services_proto_msgTypes[225]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11731,7 +12893,7 @@ func (x *KickUserResponse) String() string {
 func (*KickUserResponse) ProtoMessage() {}
 
 func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[203]
+	mi := &file_skein_v1_services_proto_msgTypes[225]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11744,12 +12906,127 @@ func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserResponse.ProtoReflect.Descriptor instead.
 func (*KickUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{203}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{225}
 }
 
 func (x *KickUserResponse) GetSessions() uint32 {
 	if x != nil {
 		return x.Sessions
+	}
+	return 0
+}
+
+type EraseUserRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	User  string                 `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
+	// Also what they wrote: every message of theirs is taken back.
+	Messages      bool `protobuf:"varint,2,opt,name=messages,proto3" json:"messages,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EraseUserRequest) Reset() {
+	*x = EraseUserRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[226]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EraseUserRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EraseUserRequest) ProtoMessage() {}
+
+func (x *EraseUserRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[226]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EraseUserRequest.ProtoReflect.Descriptor instead.
+func (*EraseUserRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{226}
+}
+
+func (x *EraseUserRequest) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+func (x *EraseUserRequest) GetMessages() bool {
+	if x != nil {
+		return x.Messages
+	}
+	return false
+}
+
+type EraseUserResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What they wrote is erased, or is to be.
+	Messages  bool  `protobuf:"varint,1,opt,name=messages,proto3" json:"messages,omitempty"`
+	BegunAtMs int64 `protobuf:"varint,2,opt,name=begun_at_ms,json=begunAtMs,proto3" json:"begun_at_ms,omitempty"`
+	// When everything was done; 0: it is not yet.
+	DoneAtMs      int64 `protobuf:"varint,3,opt,name=done_at_ms,json=doneAtMs,proto3" json:"done_at_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EraseUserResponse) Reset() {
+	*x = EraseUserResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[227]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EraseUserResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EraseUserResponse) ProtoMessage() {}
+
+func (x *EraseUserResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[227]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EraseUserResponse.ProtoReflect.Descriptor instead.
+func (*EraseUserResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{227}
+}
+
+func (x *EraseUserResponse) GetMessages() bool {
+	if x != nil {
+		return x.Messages
+	}
+	return false
+}
+
+func (x *EraseUserResponse) GetBegunAtMs() int64 {
+	if x != nil {
+		return x.BegunAtMs
+	}
+	return 0
+}
+
+func (x *EraseUserResponse) GetDoneAtMs() int64 {
+	if x != nil {
+		return x.DoneAtMs
 	}
 	return 0
 }
@@ -11771,7 +13048,7 @@ type CreateGroupForRequest struct {
 
 func (x *CreateGroupForRequest) Reset() {
 	*x = CreateGroupForRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[204]
+	mi := &file_skein_v1_services_proto_msgTypes[228]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11783,7 +13060,7 @@ func (x *CreateGroupForRequest) String() string {
 func (*CreateGroupForRequest) ProtoMessage() {}
 
 func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[204]
+	mi := &file_skein_v1_services_proto_msgTypes[228]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11796,7 +13073,7 @@ func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForRequest.ProtoReflect.Descriptor instead.
 func (*CreateGroupForRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{204}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{228}
 }
 
 func (x *CreateGroupForRequest) GetId() string {
@@ -11843,7 +13120,7 @@ type CreateGroupForResponse struct {
 
 func (x *CreateGroupForResponse) Reset() {
 	*x = CreateGroupForResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[205]
+	mi := &file_skein_v1_services_proto_msgTypes[229]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11855,7 +13132,7 @@ func (x *CreateGroupForResponse) String() string {
 func (*CreateGroupForResponse) ProtoMessage() {}
 
 func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[205]
+	mi := &file_skein_v1_services_proto_msgTypes[229]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11868,7 +13145,7 @@ func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForResponse.ProtoReflect.Descriptor instead.
 func (*CreateGroupForResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{205}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{229}
 }
 
 func (x *CreateGroupForResponse) GetGroup() *Group {
@@ -11895,7 +13172,7 @@ type RegistrationLink struct {
 
 func (x *RegistrationLink) Reset() {
 	*x = RegistrationLink{}
-	mi := &file_skein_v1_services_proto_msgTypes[206]
+	mi := &file_skein_v1_services_proto_msgTypes[230]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11907,7 +13184,7 @@ func (x *RegistrationLink) String() string {
 func (*RegistrationLink) ProtoMessage() {}
 
 func (x *RegistrationLink) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[206]
+	mi := &file_skein_v1_services_proto_msgTypes[230]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11920,7 +13197,7 @@ func (x *RegistrationLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegistrationLink.ProtoReflect.Descriptor instead.
 func (*RegistrationLink) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{206}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{230}
 }
 
 func (x *RegistrationLink) GetId() string {
@@ -11986,7 +13263,7 @@ type CreateRegistrationLinkRequest struct {
 
 func (x *CreateRegistrationLinkRequest) Reset() {
 	*x = CreateRegistrationLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[207]
+	mi := &file_skein_v1_services_proto_msgTypes[231]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11998,7 +13275,7 @@ func (x *CreateRegistrationLinkRequest) String() string {
 func (*CreateRegistrationLinkRequest) ProtoMessage() {}
 
 func (x *CreateRegistrationLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[207]
+	mi := &file_skein_v1_services_proto_msgTypes[231]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12011,7 +13288,7 @@ func (x *CreateRegistrationLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateRegistrationLinkRequest.ProtoReflect.Descriptor instead.
 func (*CreateRegistrationLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{207}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{231}
 }
 
 func (x *CreateRegistrationLinkRequest) GetNote() string {
@@ -12044,7 +13321,7 @@ type CreateRegistrationLinkResponse struct {
 
 func (x *CreateRegistrationLinkResponse) Reset() {
 	*x = CreateRegistrationLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[208]
+	mi := &file_skein_v1_services_proto_msgTypes[232]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12056,7 +13333,7 @@ func (x *CreateRegistrationLinkResponse) String() string {
 func (*CreateRegistrationLinkResponse) ProtoMessage() {}
 
 func (x *CreateRegistrationLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[208]
+	mi := &file_skein_v1_services_proto_msgTypes[232]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12069,7 +13346,7 @@ func (x *CreateRegistrationLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateRegistrationLinkResponse.ProtoReflect.Descriptor instead.
 func (*CreateRegistrationLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{208}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{232}
 }
 
 func (x *CreateRegistrationLinkResponse) GetLink() *RegistrationLink {
@@ -12087,7 +13364,7 @@ type ListRegistrationLinksRequest struct {
 
 func (x *ListRegistrationLinksRequest) Reset() {
 	*x = ListRegistrationLinksRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[209]
+	mi := &file_skein_v1_services_proto_msgTypes[233]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12099,7 +13376,7 @@ func (x *ListRegistrationLinksRequest) String() string {
 func (*ListRegistrationLinksRequest) ProtoMessage() {}
 
 func (x *ListRegistrationLinksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[209]
+	mi := &file_skein_v1_services_proto_msgTypes[233]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12112,7 +13389,7 @@ func (x *ListRegistrationLinksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRegistrationLinksRequest.ProtoReflect.Descriptor instead.
 func (*ListRegistrationLinksRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{209}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{233}
 }
 
 type ListRegistrationLinksResponse struct {
@@ -12124,7 +13401,7 @@ type ListRegistrationLinksResponse struct {
 
 func (x *ListRegistrationLinksResponse) Reset() {
 	*x = ListRegistrationLinksResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[210]
+	mi := &file_skein_v1_services_proto_msgTypes[234]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12136,7 +13413,7 @@ func (x *ListRegistrationLinksResponse) String() string {
 func (*ListRegistrationLinksResponse) ProtoMessage() {}
 
 func (x *ListRegistrationLinksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[210]
+	mi := &file_skein_v1_services_proto_msgTypes[234]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12149,7 +13426,7 @@ func (x *ListRegistrationLinksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRegistrationLinksResponse.ProtoReflect.Descriptor instead.
 func (*ListRegistrationLinksResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{210}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{234}
 }
 
 func (x *ListRegistrationLinksResponse) GetLinks() []*RegistrationLink {
@@ -12168,7 +13445,7 @@ type RevokeRegistrationLinkRequest struct {
 
 func (x *RevokeRegistrationLinkRequest) Reset() {
 	*x = RevokeRegistrationLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[211]
+	mi := &file_skein_v1_services_proto_msgTypes[235]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12180,7 +13457,7 @@ func (x *RevokeRegistrationLinkRequest) String() string {
 func (*RevokeRegistrationLinkRequest) ProtoMessage() {}
 
 func (x *RevokeRegistrationLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[211]
+	mi := &file_skein_v1_services_proto_msgTypes[235]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12193,7 +13470,7 @@ func (x *RevokeRegistrationLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeRegistrationLinkRequest.ProtoReflect.Descriptor instead.
 func (*RevokeRegistrationLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{211}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{235}
 }
 
 func (x *RevokeRegistrationLinkRequest) GetId() string {
@@ -12211,7 +13488,7 @@ type RevokeRegistrationLinkResponse struct {
 
 func (x *RevokeRegistrationLinkResponse) Reset() {
 	*x = RevokeRegistrationLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[212]
+	mi := &file_skein_v1_services_proto_msgTypes[236]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12223,7 +13500,7 @@ func (x *RevokeRegistrationLinkResponse) String() string {
 func (*RevokeRegistrationLinkResponse) ProtoMessage() {}
 
 func (x *RevokeRegistrationLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[212]
+	mi := &file_skein_v1_services_proto_msgTypes[236]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12236,7 +13513,7 @@ func (x *RevokeRegistrationLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeRegistrationLinkResponse.ProtoReflect.Descriptor instead.
 func (*RevokeRegistrationLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{212}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{236}
 }
 
 type CreateResetLinkRequest struct {
@@ -12253,7 +13530,7 @@ type CreateResetLinkRequest struct {
 
 func (x *CreateResetLinkRequest) Reset() {
 	*x = CreateResetLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[213]
+	mi := &file_skein_v1_services_proto_msgTypes[237]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12265,7 +13542,7 @@ func (x *CreateResetLinkRequest) String() string {
 func (*CreateResetLinkRequest) ProtoMessage() {}
 
 func (x *CreateResetLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[213]
+	mi := &file_skein_v1_services_proto_msgTypes[237]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12278,7 +13555,7 @@ func (x *CreateResetLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateResetLinkRequest.ProtoReflect.Descriptor instead.
 func (*CreateResetLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{213}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{237}
 }
 
 func (x *CreateResetLinkRequest) GetUser() string {
@@ -12312,7 +13589,7 @@ type CreateResetLinkResponse struct {
 
 func (x *CreateResetLinkResponse) Reset() {
 	*x = CreateResetLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[214]
+	mi := &file_skein_v1_services_proto_msgTypes[238]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12324,7 +13601,7 @@ func (x *CreateResetLinkResponse) String() string {
 func (*CreateResetLinkResponse) ProtoMessage() {}
 
 func (x *CreateResetLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[214]
+	mi := &file_skein_v1_services_proto_msgTypes[238]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12337,7 +13614,7 @@ func (x *CreateResetLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateResetLinkResponse.ProtoReflect.Descriptor instead.
 func (*CreateResetLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{214}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{238}
 }
 
 func (x *CreateResetLinkResponse) GetCode() string {
@@ -12438,18 +13715,79 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\bpassword\x18\x01 \x01(\tR\bpassword\x12\x12\n" +
 	"\x04code\x18\x02 \x01(\tR\x04code\"A\n" +
 	"\x18NewRecoveryCodesResponse\x12%\n" +
-	"\x0erecovery_codes\x18\x01 \x03(\tR\rrecoveryCodes\"M\n" +
+	"\x0erecovery_codes\x18\x01 \x03(\tR\rrecoveryCodes\"F\n" +
+	"\x14DeleteAccountRequest\x12\x1a\n" +
+	"\bpassword\x18\x01 \x01(\tR\bpassword\x12\x12\n" +
+	"\x04code\x18\x02 \x01(\tR\x04code\"\x17\n" +
+	"\x15DeleteAccountResponse\"M\n" +
 	"\x14ResetPasswordRequest\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12!\n" +
 	"\fnew_password\x18\x02 \x01(\tR\vnewPassword\"\x17\n" +
-	"\x15ResetPasswordResponse\"\xf0\x01\n" +
+	"\x15ResetPasswordResponse\"9\n" +
+	"\rLoginProvider\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05title\x18\x02 \x01(\tR\x05title\"\x1b\n" +
+	"\x19ListLoginProvidersRequest\"S\n" +
+	"\x1aListLoginProvidersResponse\x125\n" +
+	"\tproviders\x18\x01 \x03(\v2\x17.skein.v1.LoginProviderR\tproviders\"r\n" +
+	"\x19BeginProviderLoginRequest\x12\x1a\n" +
+	"\bprovider\x18\x01 \x01(\tR\bprovider\x12\x1c\n" +
+	"\tchallenge\x18\x02 \x01(\tR\tchallenge\x12\x1b\n" +
+	"\treturn_to\x18\x03 \x01(\tR\breturnTo\"R\n" +
+	"\x1aBeginProviderLoginResponse\x12\x10\n" +
+	"\x03url\x18\x01 \x01(\tR\x03url\x12\"\n" +
+	"\rexpires_at_ms\x18\x02 \x01(\x03R\vexpiresAtMs\"t\n" +
+	"\x1aAnswerProviderLoginRequest\x12\x14\n" +
+	"\x05state\x18\x01 \x01(\tR\x05state\x12\x12\n" +
+	"\x04code\x18\x02 \x01(\tR\x04code\x12\x16\n" +
+	"\x06issuer\x18\x03 \x01(\tR\x06issuer\x12\x14\n" +
+	"\x05error\x18\x04 \x01(\tR\x05error\"N\n" +
+	"\x1bAnswerProviderLoginResponse\x12\x12\n" +
+	"\x04code\x18\x01 \x01(\tR\x04code\x12\x1b\n" +
+	"\treturn_to\x18\x02 \x01(\tR\breturnTo\"\x9c\x01\n" +
+	"\x1aFinishProviderLoginRequest\x12\x12\n" +
+	"\x04code\x18\x01 \x01(\tR\x04code\x12\x1a\n" +
+	"\bverifier\x18\x02 \x01(\tR\bverifier\x12(\n" +
+	"\x06device\x18\x03 \x01(\v2\x10.skein.v1.DeviceR\x06device\x12$\n" +
+	"\x0estay_logged_in\x18\x04 \x01(\bR\fstayLoggedIn\"a\n" +
+	"\x1bFinishProviderLoginResponse\x12(\n" +
+	"\x06tokens\x18\x01 \x01(\v2\x10.skein.v1.TokensR\x06tokens\x12\x18\n" +
+	"\acreated\x18\x02 \x01(\bR\acreated\"\xab\x01\n" +
+	"\bIdentity\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
+	"\bprovider\x18\x02 \x01(\tR\bprovider\x12\x12\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\x12\x14\n" +
+	"\x05email\x18\x04 \x01(\tR\x05email\x12\"\n" +
+	"\rcreated_at_ms\x18\x05 \x01(\x03R\vcreatedAtMs\x12%\n" +
+	"\x0flast_used_at_ms\x18\x06 \x01(\x03R\flastUsedAtMs\"a\n" +
+	"\x13LinkIdentityRequest\x12\x12\n" +
+	"\x04code\x18\x01 \x01(\tR\x04code\x12\x1a\n" +
+	"\bverifier\x18\x02 \x01(\tR\bverifier\x12\x1a\n" +
+	"\bpassword\x18\x03 \x01(\tR\bpassword\"F\n" +
+	"\x14LinkIdentityResponse\x12.\n" +
+	"\bidentity\x18\x01 \x01(\v2\x12.skein.v1.IdentityR\bidentity\"\x17\n" +
+	"\x15ListIdentitiesRequest\"L\n" +
+	"\x16ListIdentitiesResponse\x122\n" +
+	"\n" +
+	"identities\x18\x01 \x03(\v2\x12.skein.v1.IdentityR\n" +
+	"identities\"C\n" +
+	"\x15UnlinkIdentityRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
+	"\bpassword\x18\x02 \x01(\tR\bpassword\"\x18\n" +
+	"\x16UnlinkIdentityResponse\"O\n" +
+	"\x15ChangeUsernameRequest\x12\x1a\n" +
+	"\busername\x18\x01 \x01(\tR\busername\x12\x1a\n" +
+	"\bpassword\x18\x02 \x01(\tR\bpassword\"<\n" +
+	"\x16ChangeUsernameResponse\x12\"\n" +
+	"\x04user\x18\x01 \x01(\v2\x0e.skein.v1.UserR\x04user\"\x8a\x02\n" +
 	"\x04User\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
 	"\busername\x18\x02 \x01(\tR\busername\x12!\n" +
 	"\fdisplay_name\x18\x03 \x01(\tR\vdisplayName\x12\x18\n" +
 	"\apicture\x18\x04 \x01(\tR\apicture\x12\x14\n" +
 	"\x05about\x18\x05 \x01(\tR\x05about\x12/\n" +
-	"\x05extra\x18\x06 \x03(\v2\x19.skein.v1.User.ExtraEntryR\x05extra\x1a8\n" +
+	"\x05extra\x18\x06 \x03(\v2\x19.skein.v1.User.ExtraEntryR\x05extra\x12\x18\n" +
+	"\adeleted\x18\a \x01(\bR\adeleted\x1a8\n" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
@@ -12797,7 +14135,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\buntil_ms\x18\x02 \x01(\x03R\auntilMs\"$\n" +
 	"\x12DeleteMediaRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"\x15\n" +
-	"\x13DeleteMediaResponse\"\xd2\x03\n" +
+	"\x13DeleteMediaResponse\"\xf1\x03\n" +
 	"\x12SendMessageRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\fR\x02id\x12+\n" +
@@ -12810,7 +14148,9 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x06silent\x18\t \x01(\bR\x06silent\x12\x1c\n" +
 	"\tstreaming\x18\n" +
 	" \x01(\bR\tstreaming\x12\x14\n" +
-	"\x05media\x18\v \x03(\tR\x05media\x1a8\n" +
+	"\x05media\x18\v \x03(\tR\x05media\x12\x1d\n" +
+	"\n" +
+	"no_preview\x18\f \x01(\bR\tnoPreview\x1a8\n" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
@@ -13060,7 +14400,12 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"lifetime_s\x18\x02 \x01(\rR\tlifetimeS\"\x15\n" +
 	"\x13SetLifetimeResponse\"=\n" +
 	"\x12SetMyStateResponse\x12'\n" +
-	"\x05state\x18\x01 \x01(\v2\x11.skein.v1.MyStateR\x05state\"\x87\x01\n" +
+	"\x05state\x18\x01 \x01(\v2\x11.skein.v1.MyStateR\x05state\"D\n" +
+	"\x12SetUsernameRequest\x12\x12\n" +
+	"\x04user\x18\x01 \x01(\tR\x04user\x12\x1a\n" +
+	"\busername\x18\x02 \x01(\tR\busername\"9\n" +
+	"\x13SetUsernameResponse\x12\"\n" +
+	"\x04user\x18\x01 \x01(\v2\x0e.skein.v1.UserR\x04user\"\x87\x01\n" +
 	"\x13SetRetentionRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12+\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x17.skein.v1.RetentionKindR\x04kind\x12\x1f\n" +
@@ -13108,7 +14453,15 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x04user\x18\x01 \x01(\tR\x04user\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\".\n" +
 	"\x10KickUserResponse\x12\x1a\n" +
-	"\bsessions\x18\x01 \x01(\rR\bsessions\"\x9e\x01\n" +
+	"\bsessions\x18\x01 \x01(\rR\bsessions\"B\n" +
+	"\x10EraseUserRequest\x12\x12\n" +
+	"\x04user\x18\x01 \x01(\tR\x04user\x12\x1a\n" +
+	"\bmessages\x18\x02 \x01(\bR\bmessages\"m\n" +
+	"\x11EraseUserResponse\x12\x1a\n" +
+	"\bmessages\x18\x01 \x01(\bR\bmessages\x12\x1e\n" +
+	"\vbegun_at_ms\x18\x02 \x01(\x03R\tbegunAtMs\x12\x1c\n" +
+	"\n" +
+	"done_at_ms\x18\x03 \x01(\x03R\bdoneAtMs\"\x9e\x01\n" +
 	"\x15CreateGroupForRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05owner\x18\x02 \x01(\tR\x05owner\x12\x12\n" +
@@ -13181,7 +14534,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\rRetentionKind\x12\x1e\n" +
 	"\x1aRETENTION_KIND_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13RETENTION_KIND_TIME\x10\x01\x12\x1a\n" +
-	"\x16RETENTION_KIND_FOREVER\x10\x022\xa9\b\n" +
+	"\x16RETENTION_KIND_FOREVER\x10\x022\xd3\x0e\n" +
 	"\x0eAccountService\x12A\n" +
 	"\bRegister\x12\x19.skein.v1.RegisterRequest\x1a\x1a.skein.v1.RegisterResponse\x128\n" +
 	"\x05Login\x12\x16.skein.v1.LoginRequest\x1a\x17.skein.v1.LoginResponse\x12>\n" +
@@ -13196,7 +14549,16 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\vConfirmTotp\x12\x1c.skein.v1.ConfirmTotpRequest\x1a\x1d.skein.v1.ConfirmTotpResponse\x12J\n" +
 	"\vDisableTotp\x12\x1c.skein.v1.DisableTotpRequest\x1a\x1d.skein.v1.DisableTotpResponse\x12Y\n" +
 	"\x10NewRecoveryCodes\x12!.skein.v1.NewRecoveryCodesRequest\x1a\".skein.v1.NewRecoveryCodesResponse\x12P\n" +
-	"\rResetPassword\x12\x1e.skein.v1.ResetPasswordRequest\x1a\x1f.skein.v1.ResetPasswordResponse2\xb1\x02\n" +
+	"\rResetPassword\x12\x1e.skein.v1.ResetPasswordRequest\x1a\x1f.skein.v1.ResetPasswordResponse\x12_\n" +
+	"\x12ListLoginProviders\x12#.skein.v1.ListLoginProvidersRequest\x1a$.skein.v1.ListLoginProvidersResponse\x12_\n" +
+	"\x12BeginProviderLogin\x12#.skein.v1.BeginProviderLoginRequest\x1a$.skein.v1.BeginProviderLoginResponse\x12b\n" +
+	"\x13AnswerProviderLogin\x12$.skein.v1.AnswerProviderLoginRequest\x1a%.skein.v1.AnswerProviderLoginResponse\x12b\n" +
+	"\x13FinishProviderLogin\x12$.skein.v1.FinishProviderLoginRequest\x1a%.skein.v1.FinishProviderLoginResponse\x12M\n" +
+	"\fLinkIdentity\x12\x1d.skein.v1.LinkIdentityRequest\x1a\x1e.skein.v1.LinkIdentityResponse\x12S\n" +
+	"\x0eListIdentities\x12\x1f.skein.v1.ListIdentitiesRequest\x1a .skein.v1.ListIdentitiesResponse\x12S\n" +
+	"\x0eUnlinkIdentity\x12\x1f.skein.v1.UnlinkIdentityRequest\x1a .skein.v1.UnlinkIdentityResponse\x12P\n" +
+	"\rDeleteAccount\x12\x1e.skein.v1.DeleteAccountRequest\x1a\x1f.skein.v1.DeleteAccountResponse\x12S\n" +
+	"\x0eChangeUsername\x12\x1f.skein.v1.ChangeUsernameRequest\x1a .skein.v1.ChangeUsernameResponse2\xb1\x02\n" +
 	"\vUserService\x12A\n" +
 	"\bGetUsers\x12\x19.skein.v1.GetUsersRequest\x1a\x1a.skein.v1.GetUsersResponse\x12A\n" +
 	"\bFindUser\x12\x19.skein.v1.FindUserRequest\x1a\x1a.skein.v1.FindUserResponse\x12J\n" +
@@ -13279,7 +14641,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x11ListConversations\x12\".skein.v1.ListConversationsRequest\x1a#.skein.v1.ListConversationsResponse\x12A\n" +
 	"\bMarkRead\x12\x19.skein.v1.MarkReadRequest\x1a\x1a.skein.v1.MarkReadResponse\x12G\n" +
 	"\n" +
-	"SetMyState\x12\x1b.skein.v1.SetMyStateRequest\x1a\x1c.skein.v1.SetMyStateResponse2\xd9\b\n" +
+	"SetMyState\x12\x1b.skein.v1.SetMyStateRequest\x1a\x1c.skein.v1.SetMyStateResponse2\xeb\t\n" +
 	"\fAdminService\x12G\n" +
 	"\n" +
 	"ClaimAdmin\x12\x1b.skein.v1.ClaimAdminRequest\x1a\x1c.skein.v1.ClaimAdminResponse\x12D\n" +
@@ -13288,14 +14650,16 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"CreateUser\x12\x1b.skein.v1.CreateUserRequest\x1a\x1c.skein.v1.CreateUserResponse\x12D\n" +
 	"\tListUsers\x12\x1a.skein.v1.ListUsersRequest\x1a\x1b.skein.v1.ListUsersResponse\x12Y\n" +
 	"\x10ListUserSessions\x12!.skein.v1.ListUserSessionsRequest\x1a\".skein.v1.ListUserSessionsResponse\x12A\n" +
-	"\bKickUser\x12\x19.skein.v1.KickUserRequest\x1a\x1a.skein.v1.KickUserResponse\x12S\n" +
+	"\bKickUser\x12\x19.skein.v1.KickUserRequest\x1a\x1a.skein.v1.KickUserResponse\x12D\n" +
+	"\tEraseUser\x12\x1a.skein.v1.EraseUserRequest\x1a\x1b.skein.v1.EraseUserResponse\x12S\n" +
 	"\x0eCreateGroupFor\x12\x1f.skein.v1.CreateGroupForRequest\x1a .skein.v1.CreateGroupForResponse\x12M\n" +
 	"\fSetRetention\x12\x1d.skein.v1.SetRetentionRequest\x1a\x1e.skein.v1.SetRetentionResponse\x12M\n" +
 	"\fGetRetention\x12\x1d.skein.v1.GetRetentionRequest\x1a\x1e.skein.v1.GetRetentionResponse\x12k\n" +
 	"\x16CreateRegistrationLink\x12'.skein.v1.CreateRegistrationLinkRequest\x1a(.skein.v1.CreateRegistrationLinkResponse\x12h\n" +
 	"\x15ListRegistrationLinks\x12&.skein.v1.ListRegistrationLinksRequest\x1a'.skein.v1.ListRegistrationLinksResponse\x12k\n" +
 	"\x16RevokeRegistrationLink\x12'.skein.v1.RevokeRegistrationLinkRequest\x1a(.skein.v1.RevokeRegistrationLinkResponse\x12V\n" +
-	"\x0fCreateResetLink\x12 .skein.v1.CreateResetLinkRequest\x1a!.skein.v1.CreateResetLinkResponseB%Z#github.com/skein-im/skein/wire;wireb\x06proto3"
+	"\x0fCreateResetLink\x12 .skein.v1.CreateResetLinkRequest\x1a!.skein.v1.CreateResetLinkResponse\x12J\n" +
+	"\vSetUsername\x12\x1c.skein.v1.SetUsernameRequest\x1a\x1d.skein.v1.SetUsernameResponseB%Z#github.com/skein-im/skein/wire;wireb\x06proto3"
 
 var (
 	file_skein_v1_services_proto_rawDescOnce sync.Once
@@ -13310,7 +14674,7 @@ func file_skein_v1_services_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 222)
+var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 246)
 var file_skein_v1_services_proto_goTypes = []any{
 	(DmPolicy)(0),                          // 0: skein.v1.DmPolicy
 	(FindPolicy)(0),                        // 1: skein.v1.FindPolicy
@@ -13347,523 +14711,576 @@ var file_skein_v1_services_proto_goTypes = []any{
 	(*DisableTotpResponse)(nil),            // 32: skein.v1.DisableTotpResponse
 	(*NewRecoveryCodesRequest)(nil),        // 33: skein.v1.NewRecoveryCodesRequest
 	(*NewRecoveryCodesResponse)(nil),       // 34: skein.v1.NewRecoveryCodesResponse
-	(*ResetPasswordRequest)(nil),           // 35: skein.v1.ResetPasswordRequest
-	(*ResetPasswordResponse)(nil),          // 36: skein.v1.ResetPasswordResponse
-	(*User)(nil),                           // 37: skein.v1.User
-	(*GetUsersRequest)(nil),                // 38: skein.v1.GetUsersRequest
-	(*GetUsersResponse)(nil),               // 39: skein.v1.GetUsersResponse
-	(*FindUserRequest)(nil),                // 40: skein.v1.FindUserRequest
-	(*FindUserResponse)(nil),               // 41: skein.v1.FindUserResponse
-	(*SearchUsersRequest)(nil),             // 42: skein.v1.SearchUsersRequest
-	(*SearchUsersResponse)(nil),            // 43: skein.v1.SearchUsersResponse
-	(*UpdateProfileRequest)(nil),           // 44: skein.v1.UpdateProfileRequest
-	(*UpdateProfileResponse)(nil),          // 45: skein.v1.UpdateProfileResponse
-	(*Contact)(nil),                        // 46: skein.v1.Contact
-	(*RequestContactRequest)(nil),          // 47: skein.v1.RequestContactRequest
-	(*RequestContactResponse)(nil),         // 48: skein.v1.RequestContactResponse
-	(*AcceptContactRequest)(nil),           // 49: skein.v1.AcceptContactRequest
-	(*AcceptContactResponse)(nil),          // 50: skein.v1.AcceptContactResponse
-	(*RefuseContactRequest)(nil),           // 51: skein.v1.RefuseContactRequest
-	(*RefuseContactResponse)(nil),          // 52: skein.v1.RefuseContactResponse
-	(*RemoveContactRequest)(nil),           // 53: skein.v1.RemoveContactRequest
-	(*RemoveContactResponse)(nil),          // 54: skein.v1.RemoveContactResponse
-	(*BlockUserRequest)(nil),               // 55: skein.v1.BlockUserRequest
-	(*BlockUserResponse)(nil),              // 56: skein.v1.BlockUserResponse
-	(*UnblockUserRequest)(nil),             // 57: skein.v1.UnblockUserRequest
-	(*UnblockUserResponse)(nil),            // 58: skein.v1.UnblockUserResponse
-	(*SetRemarkRequest)(nil),               // 59: skein.v1.SetRemarkRequest
-	(*SetRemarkResponse)(nil),              // 60: skein.v1.SetRemarkResponse
-	(*SetTagsRequest)(nil),                 // 61: skein.v1.SetTagsRequest
-	(*SetTagsResponse)(nil),                // 62: skein.v1.SetTagsResponse
-	(*ListContactsRequest)(nil),            // 63: skein.v1.ListContactsRequest
-	(*ListContactsResponse)(nil),           // 64: skein.v1.ListContactsResponse
-	(*Group)(nil),                          // 65: skein.v1.Group
-	(*Member)(nil),                         // 66: skein.v1.Member
-	(*CreateGroupRequest)(nil),             // 67: skein.v1.CreateGroupRequest
-	(*CreateGroupResponse)(nil),            // 68: skein.v1.CreateGroupResponse
-	(*GetGroupRequest)(nil),                // 69: skein.v1.GetGroupRequest
-	(*GetGroupResponse)(nil),               // 70: skein.v1.GetGroupResponse
-	(*RenameGroupRequest)(nil),             // 71: skein.v1.RenameGroupRequest
-	(*RenameGroupResponse)(nil),            // 72: skein.v1.RenameGroupResponse
-	(*UpdateGroupRequest)(nil),             // 73: skein.v1.UpdateGroupRequest
-	(*UpdateGroupResponse)(nil),            // 74: skein.v1.UpdateGroupResponse
-	(*ListMembersRequest)(nil),             // 75: skein.v1.ListMembersRequest
-	(*ListMembersResponse)(nil),            // 76: skein.v1.ListMembersResponse
-	(*AddMembersRequest)(nil),              // 77: skein.v1.AddMembersRequest
-	(*AddMembersResponse)(nil),             // 78: skein.v1.AddMembersResponse
-	(*RemoveMembersRequest)(nil),           // 79: skein.v1.RemoveMembersRequest
-	(*RemoveMembersResponse)(nil),          // 80: skein.v1.RemoveMembersResponse
-	(*LeaveGroupRequest)(nil),              // 81: skein.v1.LeaveGroupRequest
-	(*LeaveGroupResponse)(nil),             // 82: skein.v1.LeaveGroupResponse
-	(*DismissGroupRequest)(nil),            // 83: skein.v1.DismissGroupRequest
-	(*DismissGroupResponse)(nil),           // 84: skein.v1.DismissGroupResponse
-	(*SetNicknameRequest)(nil),             // 85: skein.v1.SetNicknameRequest
-	(*SetNicknameResponse)(nil),            // 86: skein.v1.SetNicknameResponse
-	(*SetRoleRequest)(nil),                 // 87: skein.v1.SetRoleRequest
-	(*SetRoleResponse)(nil),                // 88: skein.v1.SetRoleResponse
-	(*TransferOwnershipRequest)(nil),       // 89: skein.v1.TransferOwnershipRequest
-	(*TransferOwnershipResponse)(nil),      // 90: skein.v1.TransferOwnershipResponse
-	(*MuteMemberRequest)(nil),              // 91: skein.v1.MuteMemberRequest
-	(*MuteMemberResponse)(nil),             // 92: skein.v1.MuteMemberResponse
-	(*Ban)(nil),                            // 93: skein.v1.Ban
-	(*BanMemberRequest)(nil),               // 94: skein.v1.BanMemberRequest
-	(*BanMemberResponse)(nil),              // 95: skein.v1.BanMemberResponse
-	(*UnbanMemberRequest)(nil),             // 96: skein.v1.UnbanMemberRequest
-	(*UnbanMemberResponse)(nil),            // 97: skein.v1.UnbanMemberResponse
-	(*ListBansRequest)(nil),                // 98: skein.v1.ListBansRequest
-	(*ListBansResponse)(nil),               // 99: skein.v1.ListBansResponse
-	(*Invitation)(nil),                     // 100: skein.v1.Invitation
-	(*ListInvitationsRequest)(nil),         // 101: skein.v1.ListInvitationsRequest
-	(*ListInvitationsResponse)(nil),        // 102: skein.v1.ListInvitationsResponse
-	(*AcceptInvitationRequest)(nil),        // 103: skein.v1.AcceptInvitationRequest
-	(*AcceptInvitationResponse)(nil),       // 104: skein.v1.AcceptInvitationResponse
-	(*RefuseInvitationRequest)(nil),        // 105: skein.v1.RefuseInvitationRequest
-	(*RefuseInvitationResponse)(nil),       // 106: skein.v1.RefuseInvitationResponse
-	(*InviteLink)(nil),                     // 107: skein.v1.InviteLink
-	(*CreateInviteLinkRequest)(nil),        // 108: skein.v1.CreateInviteLinkRequest
-	(*CreateInviteLinkResponse)(nil),       // 109: skein.v1.CreateInviteLinkResponse
-	(*ListInviteLinksRequest)(nil),         // 110: skein.v1.ListInviteLinksRequest
-	(*ListInviteLinksResponse)(nil),        // 111: skein.v1.ListInviteLinksResponse
-	(*RevokeInviteLinkRequest)(nil),        // 112: skein.v1.RevokeInviteLinkRequest
-	(*RevokeInviteLinkResponse)(nil),       // 113: skein.v1.RevokeInviteLinkResponse
-	(*GetInviteLinkRequest)(nil),           // 114: skein.v1.GetInviteLinkRequest
-	(*GetInviteLinkResponse)(nil),          // 115: skein.v1.GetInviteLinkResponse
-	(*JoinByLinkRequest)(nil),              // 116: skein.v1.JoinByLinkRequest
-	(*JoinByLinkResponse)(nil),             // 117: skein.v1.JoinByLinkResponse
-	(*JoinRequest)(nil),                    // 118: skein.v1.JoinRequest
-	(*RequestToJoinRequest)(nil),           // 119: skein.v1.RequestToJoinRequest
-	(*RequestToJoinResponse)(nil),          // 120: skein.v1.RequestToJoinResponse
-	(*WithdrawJoinRequest)(nil),            // 121: skein.v1.WithdrawJoinRequest
-	(*WithdrawJoinResponse)(nil),           // 122: skein.v1.WithdrawJoinResponse
-	(*ListJoinRequestsRequest)(nil),        // 123: skein.v1.ListJoinRequestsRequest
-	(*ListJoinRequestsResponse)(nil),       // 124: skein.v1.ListJoinRequestsResponse
-	(*ApproveJoinRequest)(nil),             // 125: skein.v1.ApproveJoinRequest
-	(*ApproveJoinResponse)(nil),            // 126: skein.v1.ApproveJoinResponse
-	(*RefuseJoinRequest)(nil),              // 127: skein.v1.RefuseJoinRequest
-	(*RefuseJoinResponse)(nil),             // 128: skein.v1.RefuseJoinResponse
-	(*MediaPlace)(nil),                     // 129: skein.v1.MediaPlace
-	(*GetMediaRequest)(nil),                // 130: skein.v1.GetMediaRequest
-	(*GetMediaResponse)(nil),               // 131: skein.v1.GetMediaResponse
-	(*LinkMediaRequest)(nil),               // 132: skein.v1.LinkMediaRequest
-	(*LinkMediaResponse)(nil),              // 133: skein.v1.LinkMediaResponse
-	(*DeleteMediaRequest)(nil),             // 134: skein.v1.DeleteMediaRequest
-	(*DeleteMediaResponse)(nil),            // 135: skein.v1.DeleteMediaResponse
-	(*SendMessageRequest)(nil),             // 136: skein.v1.SendMessageRequest
-	(*SendMessageResponse)(nil),            // 137: skein.v1.SendMessageResponse
-	(*StreamMessageRequest)(nil),           // 138: skein.v1.StreamMessageRequest
-	(*StreamMessageResponse)(nil),          // 139: skein.v1.StreamMessageResponse
-	(*RecallMessageRequest)(nil),           // 140: skein.v1.RecallMessageRequest
-	(*RecallMessageResponse)(nil),          // 141: skein.v1.RecallMessageResponse
-	(*EditMessageRequest)(nil),             // 142: skein.v1.EditMessageRequest
-	(*EditMessageResponse)(nil),            // 143: skein.v1.EditMessageResponse
-	(*ListEditsRequest)(nil),               // 144: skein.v1.ListEditsRequest
-	(*ListEditsResponse)(nil),              // 145: skein.v1.ListEditsResponse
-	(*Edited)(nil),                         // 146: skein.v1.Edited
-	(*ReactToMessageRequest)(nil),          // 147: skein.v1.ReactToMessageRequest
-	(*ReactToMessageResponse)(nil),         // 148: skein.v1.ReactToMessageResponse
-	(*ListReactionsRequest)(nil),           // 149: skein.v1.ListReactionsRequest
-	(*ListReactionsResponse)(nil),          // 150: skein.v1.ListReactionsResponse
-	(*ListReadersRequest)(nil),             // 151: skein.v1.ListReadersRequest
-	(*ListReadersResponse)(nil),            // 152: skein.v1.ListReadersResponse
-	(*Reacted)(nil),                        // 153: skein.v1.Reacted
-	(*VoteInPollRequest)(nil),              // 154: skein.v1.VoteInPollRequest
-	(*VoteInPollResponse)(nil),             // 155: skein.v1.VoteInPollResponse
-	(*EndPollRequest)(nil),                 // 156: skein.v1.EndPollRequest
-	(*EndPollResponse)(nil),                // 157: skein.v1.EndPollResponse
-	(*ListVotesRequest)(nil),               // 158: skein.v1.ListVotesRequest
-	(*ListVotesResponse)(nil),              // 159: skein.v1.ListVotesResponse
-	(*ForwardMessagesRequest)(nil),         // 160: skein.v1.ForwardMessagesRequest
-	(*ForwardSource)(nil),                  // 161: skein.v1.ForwardSource
-	(*ForwardMerge)(nil),                   // 162: skein.v1.ForwardMerge
-	(*ForwardMessagesResponse)(nil),        // 163: skein.v1.ForwardMessagesResponse
-	(*Forwarded)(nil),                      // 164: skein.v1.Forwarded
-	(*PinMessageRequest)(nil),              // 165: skein.v1.PinMessageRequest
-	(*PinMessageResponse)(nil),             // 166: skein.v1.PinMessageResponse
-	(*ListPinsRequest)(nil),                // 167: skein.v1.ListPinsRequest
-	(*ListPinsResponse)(nil),               // 168: skein.v1.ListPinsResponse
-	(*ScheduleMessageRequest)(nil),         // 169: skein.v1.ScheduleMessageRequest
-	(*ScheduleMessageResponse)(nil),        // 170: skein.v1.ScheduleMessageResponse
-	(*Scheduled)(nil),                      // 171: skein.v1.Scheduled
-	(*ListScheduledRequest)(nil),           // 172: skein.v1.ListScheduledRequest
-	(*ListScheduledResponse)(nil),          // 173: skein.v1.ListScheduledResponse
-	(*ChangeScheduledRequest)(nil),         // 174: skein.v1.ChangeScheduledRequest
-	(*ChangeScheduledResponse)(nil),        // 175: skein.v1.ChangeScheduledResponse
-	(*CancelScheduledRequest)(nil),         // 176: skein.v1.CancelScheduledRequest
-	(*CancelScheduledResponse)(nil),        // 177: skein.v1.CancelScheduledResponse
-	(*Voted)(nil),                          // 178: skein.v1.Voted
-	(*ListMentionsRequest)(nil),            // 179: skein.v1.ListMentionsRequest
-	(*ListMentionsResponse)(nil),           // 180: skein.v1.ListMentionsResponse
-	(*SearchMessagesRequest)(nil),          // 181: skein.v1.SearchMessagesRequest
-	(*SearchMessagesResponse)(nil),         // 182: skein.v1.SearchMessagesResponse
-	(*FoundMessage)(nil),                   // 183: skein.v1.FoundMessage
-	(*TextMatch)(nil),                      // 184: skein.v1.TextMatch
-	(*ListEntriesRequest)(nil),             // 185: skein.v1.ListEntriesRequest
-	(*ListEntriesResponse)(nil),            // 186: skein.v1.ListEntriesResponse
-	(*ListConversationsRequest)(nil),       // 187: skein.v1.ListConversationsRequest
-	(*ListConversationsResponse)(nil),      // 188: skein.v1.ListConversationsResponse
-	(*MarkReadRequest)(nil),                // 189: skein.v1.MarkReadRequest
-	(*MarkReadResponse)(nil),               // 190: skein.v1.MarkReadResponse
-	(*SetMyStateRequest)(nil),              // 191: skein.v1.SetMyStateRequest
-	(*SetLifetimeRequest)(nil),             // 192: skein.v1.SetLifetimeRequest
-	(*SetLifetimeResponse)(nil),            // 193: skein.v1.SetLifetimeResponse
-	(*SetMyStateResponse)(nil),             // 194: skein.v1.SetMyStateResponse
-	(*SetRetentionRequest)(nil),            // 195: skein.v1.SetRetentionRequest
-	(*SetRetentionResponse)(nil),           // 196: skein.v1.SetRetentionResponse
-	(*GetRetentionRequest)(nil),            // 197: skein.v1.GetRetentionRequest
-	(*GetRetentionResponse)(nil),           // 198: skein.v1.GetRetentionResponse
-	(*ClaimAdminRequest)(nil),              // 199: skein.v1.ClaimAdminRequest
-	(*ClaimAdminResponse)(nil),             // 200: skein.v1.ClaimAdminResponse
-	(*MintTokenRequest)(nil),               // 201: skein.v1.MintTokenRequest
-	(*MintTokenResponse)(nil),              // 202: skein.v1.MintTokenResponse
-	(*CreateUserRequest)(nil),              // 203: skein.v1.CreateUserRequest
-	(*CreateUserResponse)(nil),             // 204: skein.v1.CreateUserResponse
-	(*ListUsersRequest)(nil),               // 205: skein.v1.ListUsersRequest
-	(*ListUsersResponse)(nil),              // 206: skein.v1.ListUsersResponse
-	(*ListUserSessionsRequest)(nil),        // 207: skein.v1.ListUserSessionsRequest
-	(*ListUserSessionsResponse)(nil),       // 208: skein.v1.ListUserSessionsResponse
-	(*KickUserRequest)(nil),                // 209: skein.v1.KickUserRequest
-	(*KickUserResponse)(nil),               // 210: skein.v1.KickUserResponse
-	(*CreateGroupForRequest)(nil),          // 211: skein.v1.CreateGroupForRequest
-	(*CreateGroupForResponse)(nil),         // 212: skein.v1.CreateGroupForResponse
-	(*RegistrationLink)(nil),               // 213: skein.v1.RegistrationLink
-	(*CreateRegistrationLinkRequest)(nil),  // 214: skein.v1.CreateRegistrationLinkRequest
-	(*CreateRegistrationLinkResponse)(nil), // 215: skein.v1.CreateRegistrationLinkResponse
-	(*ListRegistrationLinksRequest)(nil),   // 216: skein.v1.ListRegistrationLinksRequest
-	(*ListRegistrationLinksResponse)(nil),  // 217: skein.v1.ListRegistrationLinksResponse
-	(*RevokeRegistrationLinkRequest)(nil),  // 218: skein.v1.RevokeRegistrationLinkRequest
-	(*RevokeRegistrationLinkResponse)(nil), // 219: skein.v1.RevokeRegistrationLinkResponse
-	(*CreateResetLinkRequest)(nil),         // 220: skein.v1.CreateResetLinkRequest
-	(*CreateResetLinkResponse)(nil),        // 221: skein.v1.CreateResetLinkResponse
-	nil,                                    // 222: skein.v1.User.ExtraEntry
-	nil,                                    // 223: skein.v1.UpdateProfileRequest.ExtraEntry
-	nil,                                    // 224: skein.v1.Group.ExtraEntry
-	nil,                                    // 225: skein.v1.UpdateGroupRequest.ExtraEntry
-	nil,                                    // 226: skein.v1.SendMessageRequest.ExtraEntry
-	nil,                                    // 227: skein.v1.EditMessageRequest.ExtraEntry
-	nil,                                    // 228: skein.v1.Edited.ExtraEntry
-	(*Device)(nil),                         // 229: skein.v1.Device
-	(Role)(0),                              // 230: skein.v1.Role
-	(GroupPower)(0),                        // 231: skein.v1.GroupPower
-	(JoinMode)(0),                          // 232: skein.v1.JoinMode
-	(GroupHistory)(0),                      // 233: skein.v1.GroupHistory
-	(*Media)(nil),                          // 234: skein.v1.Media
-	(*Content)(nil),                        // 235: skein.v1.Content
-	(*Poll)(nil),                           // 236: skein.v1.Poll
-	(GroupMention)(0),                      // 237: skein.v1.GroupMention
-	(*Error)(nil),                          // 238: skein.v1.Error
-	(*Entry)(nil),                          // 239: skein.v1.Entry
-	(*Newest)(nil),                         // 240: skein.v1.Newest
-	(*SyncDelta)(nil),                      // 241: skein.v1.SyncDelta
-	(*MyState)(nil),                        // 242: skein.v1.MyState
-	(*GroupChange)(nil),                    // 243: skein.v1.GroupChange
+	(*DeleteAccountRequest)(nil),           // 35: skein.v1.DeleteAccountRequest
+	(*DeleteAccountResponse)(nil),          // 36: skein.v1.DeleteAccountResponse
+	(*ResetPasswordRequest)(nil),           // 37: skein.v1.ResetPasswordRequest
+	(*ResetPasswordResponse)(nil),          // 38: skein.v1.ResetPasswordResponse
+	(*LoginProvider)(nil),                  // 39: skein.v1.LoginProvider
+	(*ListLoginProvidersRequest)(nil),      // 40: skein.v1.ListLoginProvidersRequest
+	(*ListLoginProvidersResponse)(nil),     // 41: skein.v1.ListLoginProvidersResponse
+	(*BeginProviderLoginRequest)(nil),      // 42: skein.v1.BeginProviderLoginRequest
+	(*BeginProviderLoginResponse)(nil),     // 43: skein.v1.BeginProviderLoginResponse
+	(*AnswerProviderLoginRequest)(nil),     // 44: skein.v1.AnswerProviderLoginRequest
+	(*AnswerProviderLoginResponse)(nil),    // 45: skein.v1.AnswerProviderLoginResponse
+	(*FinishProviderLoginRequest)(nil),     // 46: skein.v1.FinishProviderLoginRequest
+	(*FinishProviderLoginResponse)(nil),    // 47: skein.v1.FinishProviderLoginResponse
+	(*Identity)(nil),                       // 48: skein.v1.Identity
+	(*LinkIdentityRequest)(nil),            // 49: skein.v1.LinkIdentityRequest
+	(*LinkIdentityResponse)(nil),           // 50: skein.v1.LinkIdentityResponse
+	(*ListIdentitiesRequest)(nil),          // 51: skein.v1.ListIdentitiesRequest
+	(*ListIdentitiesResponse)(nil),         // 52: skein.v1.ListIdentitiesResponse
+	(*UnlinkIdentityRequest)(nil),          // 53: skein.v1.UnlinkIdentityRequest
+	(*UnlinkIdentityResponse)(nil),         // 54: skein.v1.UnlinkIdentityResponse
+	(*ChangeUsernameRequest)(nil),          // 55: skein.v1.ChangeUsernameRequest
+	(*ChangeUsernameResponse)(nil),         // 56: skein.v1.ChangeUsernameResponse
+	(*User)(nil),                           // 57: skein.v1.User
+	(*GetUsersRequest)(nil),                // 58: skein.v1.GetUsersRequest
+	(*GetUsersResponse)(nil),               // 59: skein.v1.GetUsersResponse
+	(*FindUserRequest)(nil),                // 60: skein.v1.FindUserRequest
+	(*FindUserResponse)(nil),               // 61: skein.v1.FindUserResponse
+	(*SearchUsersRequest)(nil),             // 62: skein.v1.SearchUsersRequest
+	(*SearchUsersResponse)(nil),            // 63: skein.v1.SearchUsersResponse
+	(*UpdateProfileRequest)(nil),           // 64: skein.v1.UpdateProfileRequest
+	(*UpdateProfileResponse)(nil),          // 65: skein.v1.UpdateProfileResponse
+	(*Contact)(nil),                        // 66: skein.v1.Contact
+	(*RequestContactRequest)(nil),          // 67: skein.v1.RequestContactRequest
+	(*RequestContactResponse)(nil),         // 68: skein.v1.RequestContactResponse
+	(*AcceptContactRequest)(nil),           // 69: skein.v1.AcceptContactRequest
+	(*AcceptContactResponse)(nil),          // 70: skein.v1.AcceptContactResponse
+	(*RefuseContactRequest)(nil),           // 71: skein.v1.RefuseContactRequest
+	(*RefuseContactResponse)(nil),          // 72: skein.v1.RefuseContactResponse
+	(*RemoveContactRequest)(nil),           // 73: skein.v1.RemoveContactRequest
+	(*RemoveContactResponse)(nil),          // 74: skein.v1.RemoveContactResponse
+	(*BlockUserRequest)(nil),               // 75: skein.v1.BlockUserRequest
+	(*BlockUserResponse)(nil),              // 76: skein.v1.BlockUserResponse
+	(*UnblockUserRequest)(nil),             // 77: skein.v1.UnblockUserRequest
+	(*UnblockUserResponse)(nil),            // 78: skein.v1.UnblockUserResponse
+	(*SetRemarkRequest)(nil),               // 79: skein.v1.SetRemarkRequest
+	(*SetRemarkResponse)(nil),              // 80: skein.v1.SetRemarkResponse
+	(*SetTagsRequest)(nil),                 // 81: skein.v1.SetTagsRequest
+	(*SetTagsResponse)(nil),                // 82: skein.v1.SetTagsResponse
+	(*ListContactsRequest)(nil),            // 83: skein.v1.ListContactsRequest
+	(*ListContactsResponse)(nil),           // 84: skein.v1.ListContactsResponse
+	(*Group)(nil),                          // 85: skein.v1.Group
+	(*Member)(nil),                         // 86: skein.v1.Member
+	(*CreateGroupRequest)(nil),             // 87: skein.v1.CreateGroupRequest
+	(*CreateGroupResponse)(nil),            // 88: skein.v1.CreateGroupResponse
+	(*GetGroupRequest)(nil),                // 89: skein.v1.GetGroupRequest
+	(*GetGroupResponse)(nil),               // 90: skein.v1.GetGroupResponse
+	(*RenameGroupRequest)(nil),             // 91: skein.v1.RenameGroupRequest
+	(*RenameGroupResponse)(nil),            // 92: skein.v1.RenameGroupResponse
+	(*UpdateGroupRequest)(nil),             // 93: skein.v1.UpdateGroupRequest
+	(*UpdateGroupResponse)(nil),            // 94: skein.v1.UpdateGroupResponse
+	(*ListMembersRequest)(nil),             // 95: skein.v1.ListMembersRequest
+	(*ListMembersResponse)(nil),            // 96: skein.v1.ListMembersResponse
+	(*AddMembersRequest)(nil),              // 97: skein.v1.AddMembersRequest
+	(*AddMembersResponse)(nil),             // 98: skein.v1.AddMembersResponse
+	(*RemoveMembersRequest)(nil),           // 99: skein.v1.RemoveMembersRequest
+	(*RemoveMembersResponse)(nil),          // 100: skein.v1.RemoveMembersResponse
+	(*LeaveGroupRequest)(nil),              // 101: skein.v1.LeaveGroupRequest
+	(*LeaveGroupResponse)(nil),             // 102: skein.v1.LeaveGroupResponse
+	(*DismissGroupRequest)(nil),            // 103: skein.v1.DismissGroupRequest
+	(*DismissGroupResponse)(nil),           // 104: skein.v1.DismissGroupResponse
+	(*SetNicknameRequest)(nil),             // 105: skein.v1.SetNicknameRequest
+	(*SetNicknameResponse)(nil),            // 106: skein.v1.SetNicknameResponse
+	(*SetRoleRequest)(nil),                 // 107: skein.v1.SetRoleRequest
+	(*SetRoleResponse)(nil),                // 108: skein.v1.SetRoleResponse
+	(*TransferOwnershipRequest)(nil),       // 109: skein.v1.TransferOwnershipRequest
+	(*TransferOwnershipResponse)(nil),      // 110: skein.v1.TransferOwnershipResponse
+	(*MuteMemberRequest)(nil),              // 111: skein.v1.MuteMemberRequest
+	(*MuteMemberResponse)(nil),             // 112: skein.v1.MuteMemberResponse
+	(*Ban)(nil),                            // 113: skein.v1.Ban
+	(*BanMemberRequest)(nil),               // 114: skein.v1.BanMemberRequest
+	(*BanMemberResponse)(nil),              // 115: skein.v1.BanMemberResponse
+	(*UnbanMemberRequest)(nil),             // 116: skein.v1.UnbanMemberRequest
+	(*UnbanMemberResponse)(nil),            // 117: skein.v1.UnbanMemberResponse
+	(*ListBansRequest)(nil),                // 118: skein.v1.ListBansRequest
+	(*ListBansResponse)(nil),               // 119: skein.v1.ListBansResponse
+	(*Invitation)(nil),                     // 120: skein.v1.Invitation
+	(*ListInvitationsRequest)(nil),         // 121: skein.v1.ListInvitationsRequest
+	(*ListInvitationsResponse)(nil),        // 122: skein.v1.ListInvitationsResponse
+	(*AcceptInvitationRequest)(nil),        // 123: skein.v1.AcceptInvitationRequest
+	(*AcceptInvitationResponse)(nil),       // 124: skein.v1.AcceptInvitationResponse
+	(*RefuseInvitationRequest)(nil),        // 125: skein.v1.RefuseInvitationRequest
+	(*RefuseInvitationResponse)(nil),       // 126: skein.v1.RefuseInvitationResponse
+	(*InviteLink)(nil),                     // 127: skein.v1.InviteLink
+	(*CreateInviteLinkRequest)(nil),        // 128: skein.v1.CreateInviteLinkRequest
+	(*CreateInviteLinkResponse)(nil),       // 129: skein.v1.CreateInviteLinkResponse
+	(*ListInviteLinksRequest)(nil),         // 130: skein.v1.ListInviteLinksRequest
+	(*ListInviteLinksResponse)(nil),        // 131: skein.v1.ListInviteLinksResponse
+	(*RevokeInviteLinkRequest)(nil),        // 132: skein.v1.RevokeInviteLinkRequest
+	(*RevokeInviteLinkResponse)(nil),       // 133: skein.v1.RevokeInviteLinkResponse
+	(*GetInviteLinkRequest)(nil),           // 134: skein.v1.GetInviteLinkRequest
+	(*GetInviteLinkResponse)(nil),          // 135: skein.v1.GetInviteLinkResponse
+	(*JoinByLinkRequest)(nil),              // 136: skein.v1.JoinByLinkRequest
+	(*JoinByLinkResponse)(nil),             // 137: skein.v1.JoinByLinkResponse
+	(*JoinRequest)(nil),                    // 138: skein.v1.JoinRequest
+	(*RequestToJoinRequest)(nil),           // 139: skein.v1.RequestToJoinRequest
+	(*RequestToJoinResponse)(nil),          // 140: skein.v1.RequestToJoinResponse
+	(*WithdrawJoinRequest)(nil),            // 141: skein.v1.WithdrawJoinRequest
+	(*WithdrawJoinResponse)(nil),           // 142: skein.v1.WithdrawJoinResponse
+	(*ListJoinRequestsRequest)(nil),        // 143: skein.v1.ListJoinRequestsRequest
+	(*ListJoinRequestsResponse)(nil),       // 144: skein.v1.ListJoinRequestsResponse
+	(*ApproveJoinRequest)(nil),             // 145: skein.v1.ApproveJoinRequest
+	(*ApproveJoinResponse)(nil),            // 146: skein.v1.ApproveJoinResponse
+	(*RefuseJoinRequest)(nil),              // 147: skein.v1.RefuseJoinRequest
+	(*RefuseJoinResponse)(nil),             // 148: skein.v1.RefuseJoinResponse
+	(*MediaPlace)(nil),                     // 149: skein.v1.MediaPlace
+	(*GetMediaRequest)(nil),                // 150: skein.v1.GetMediaRequest
+	(*GetMediaResponse)(nil),               // 151: skein.v1.GetMediaResponse
+	(*LinkMediaRequest)(nil),               // 152: skein.v1.LinkMediaRequest
+	(*LinkMediaResponse)(nil),              // 153: skein.v1.LinkMediaResponse
+	(*DeleteMediaRequest)(nil),             // 154: skein.v1.DeleteMediaRequest
+	(*DeleteMediaResponse)(nil),            // 155: skein.v1.DeleteMediaResponse
+	(*SendMessageRequest)(nil),             // 156: skein.v1.SendMessageRequest
+	(*SendMessageResponse)(nil),            // 157: skein.v1.SendMessageResponse
+	(*StreamMessageRequest)(nil),           // 158: skein.v1.StreamMessageRequest
+	(*StreamMessageResponse)(nil),          // 159: skein.v1.StreamMessageResponse
+	(*RecallMessageRequest)(nil),           // 160: skein.v1.RecallMessageRequest
+	(*RecallMessageResponse)(nil),          // 161: skein.v1.RecallMessageResponse
+	(*EditMessageRequest)(nil),             // 162: skein.v1.EditMessageRequest
+	(*EditMessageResponse)(nil),            // 163: skein.v1.EditMessageResponse
+	(*ListEditsRequest)(nil),               // 164: skein.v1.ListEditsRequest
+	(*ListEditsResponse)(nil),              // 165: skein.v1.ListEditsResponse
+	(*Edited)(nil),                         // 166: skein.v1.Edited
+	(*ReactToMessageRequest)(nil),          // 167: skein.v1.ReactToMessageRequest
+	(*ReactToMessageResponse)(nil),         // 168: skein.v1.ReactToMessageResponse
+	(*ListReactionsRequest)(nil),           // 169: skein.v1.ListReactionsRequest
+	(*ListReactionsResponse)(nil),          // 170: skein.v1.ListReactionsResponse
+	(*ListReadersRequest)(nil),             // 171: skein.v1.ListReadersRequest
+	(*ListReadersResponse)(nil),            // 172: skein.v1.ListReadersResponse
+	(*Reacted)(nil),                        // 173: skein.v1.Reacted
+	(*VoteInPollRequest)(nil),              // 174: skein.v1.VoteInPollRequest
+	(*VoteInPollResponse)(nil),             // 175: skein.v1.VoteInPollResponse
+	(*EndPollRequest)(nil),                 // 176: skein.v1.EndPollRequest
+	(*EndPollResponse)(nil),                // 177: skein.v1.EndPollResponse
+	(*ListVotesRequest)(nil),               // 178: skein.v1.ListVotesRequest
+	(*ListVotesResponse)(nil),              // 179: skein.v1.ListVotesResponse
+	(*ForwardMessagesRequest)(nil),         // 180: skein.v1.ForwardMessagesRequest
+	(*ForwardSource)(nil),                  // 181: skein.v1.ForwardSource
+	(*ForwardMerge)(nil),                   // 182: skein.v1.ForwardMerge
+	(*ForwardMessagesResponse)(nil),        // 183: skein.v1.ForwardMessagesResponse
+	(*Forwarded)(nil),                      // 184: skein.v1.Forwarded
+	(*PinMessageRequest)(nil),              // 185: skein.v1.PinMessageRequest
+	(*PinMessageResponse)(nil),             // 186: skein.v1.PinMessageResponse
+	(*ListPinsRequest)(nil),                // 187: skein.v1.ListPinsRequest
+	(*ListPinsResponse)(nil),               // 188: skein.v1.ListPinsResponse
+	(*ScheduleMessageRequest)(nil),         // 189: skein.v1.ScheduleMessageRequest
+	(*ScheduleMessageResponse)(nil),        // 190: skein.v1.ScheduleMessageResponse
+	(*Scheduled)(nil),                      // 191: skein.v1.Scheduled
+	(*ListScheduledRequest)(nil),           // 192: skein.v1.ListScheduledRequest
+	(*ListScheduledResponse)(nil),          // 193: skein.v1.ListScheduledResponse
+	(*ChangeScheduledRequest)(nil),         // 194: skein.v1.ChangeScheduledRequest
+	(*ChangeScheduledResponse)(nil),        // 195: skein.v1.ChangeScheduledResponse
+	(*CancelScheduledRequest)(nil),         // 196: skein.v1.CancelScheduledRequest
+	(*CancelScheduledResponse)(nil),        // 197: skein.v1.CancelScheduledResponse
+	(*Voted)(nil),                          // 198: skein.v1.Voted
+	(*ListMentionsRequest)(nil),            // 199: skein.v1.ListMentionsRequest
+	(*ListMentionsResponse)(nil),           // 200: skein.v1.ListMentionsResponse
+	(*SearchMessagesRequest)(nil),          // 201: skein.v1.SearchMessagesRequest
+	(*SearchMessagesResponse)(nil),         // 202: skein.v1.SearchMessagesResponse
+	(*FoundMessage)(nil),                   // 203: skein.v1.FoundMessage
+	(*TextMatch)(nil),                      // 204: skein.v1.TextMatch
+	(*ListEntriesRequest)(nil),             // 205: skein.v1.ListEntriesRequest
+	(*ListEntriesResponse)(nil),            // 206: skein.v1.ListEntriesResponse
+	(*ListConversationsRequest)(nil),       // 207: skein.v1.ListConversationsRequest
+	(*ListConversationsResponse)(nil),      // 208: skein.v1.ListConversationsResponse
+	(*MarkReadRequest)(nil),                // 209: skein.v1.MarkReadRequest
+	(*MarkReadResponse)(nil),               // 210: skein.v1.MarkReadResponse
+	(*SetMyStateRequest)(nil),              // 211: skein.v1.SetMyStateRequest
+	(*SetLifetimeRequest)(nil),             // 212: skein.v1.SetLifetimeRequest
+	(*SetLifetimeResponse)(nil),            // 213: skein.v1.SetLifetimeResponse
+	(*SetMyStateResponse)(nil),             // 214: skein.v1.SetMyStateResponse
+	(*SetUsernameRequest)(nil),             // 215: skein.v1.SetUsernameRequest
+	(*SetUsernameResponse)(nil),            // 216: skein.v1.SetUsernameResponse
+	(*SetRetentionRequest)(nil),            // 217: skein.v1.SetRetentionRequest
+	(*SetRetentionResponse)(nil),           // 218: skein.v1.SetRetentionResponse
+	(*GetRetentionRequest)(nil),            // 219: skein.v1.GetRetentionRequest
+	(*GetRetentionResponse)(nil),           // 220: skein.v1.GetRetentionResponse
+	(*ClaimAdminRequest)(nil),              // 221: skein.v1.ClaimAdminRequest
+	(*ClaimAdminResponse)(nil),             // 222: skein.v1.ClaimAdminResponse
+	(*MintTokenRequest)(nil),               // 223: skein.v1.MintTokenRequest
+	(*MintTokenResponse)(nil),              // 224: skein.v1.MintTokenResponse
+	(*CreateUserRequest)(nil),              // 225: skein.v1.CreateUserRequest
+	(*CreateUserResponse)(nil),             // 226: skein.v1.CreateUserResponse
+	(*ListUsersRequest)(nil),               // 227: skein.v1.ListUsersRequest
+	(*ListUsersResponse)(nil),              // 228: skein.v1.ListUsersResponse
+	(*ListUserSessionsRequest)(nil),        // 229: skein.v1.ListUserSessionsRequest
+	(*ListUserSessionsResponse)(nil),       // 230: skein.v1.ListUserSessionsResponse
+	(*KickUserRequest)(nil),                // 231: skein.v1.KickUserRequest
+	(*KickUserResponse)(nil),               // 232: skein.v1.KickUserResponse
+	(*EraseUserRequest)(nil),               // 233: skein.v1.EraseUserRequest
+	(*EraseUserResponse)(nil),              // 234: skein.v1.EraseUserResponse
+	(*CreateGroupForRequest)(nil),          // 235: skein.v1.CreateGroupForRequest
+	(*CreateGroupForResponse)(nil),         // 236: skein.v1.CreateGroupForResponse
+	(*RegistrationLink)(nil),               // 237: skein.v1.RegistrationLink
+	(*CreateRegistrationLinkRequest)(nil),  // 238: skein.v1.CreateRegistrationLinkRequest
+	(*CreateRegistrationLinkResponse)(nil), // 239: skein.v1.CreateRegistrationLinkResponse
+	(*ListRegistrationLinksRequest)(nil),   // 240: skein.v1.ListRegistrationLinksRequest
+	(*ListRegistrationLinksResponse)(nil),  // 241: skein.v1.ListRegistrationLinksResponse
+	(*RevokeRegistrationLinkRequest)(nil),  // 242: skein.v1.RevokeRegistrationLinkRequest
+	(*RevokeRegistrationLinkResponse)(nil), // 243: skein.v1.RevokeRegistrationLinkResponse
+	(*CreateResetLinkRequest)(nil),         // 244: skein.v1.CreateResetLinkRequest
+	(*CreateResetLinkResponse)(nil),        // 245: skein.v1.CreateResetLinkResponse
+	nil,                                    // 246: skein.v1.User.ExtraEntry
+	nil,                                    // 247: skein.v1.UpdateProfileRequest.ExtraEntry
+	nil,                                    // 248: skein.v1.Group.ExtraEntry
+	nil,                                    // 249: skein.v1.UpdateGroupRequest.ExtraEntry
+	nil,                                    // 250: skein.v1.SendMessageRequest.ExtraEntry
+	nil,                                    // 251: skein.v1.EditMessageRequest.ExtraEntry
+	nil,                                    // 252: skein.v1.Edited.ExtraEntry
+	(*Device)(nil),                         // 253: skein.v1.Device
+	(Role)(0),                              // 254: skein.v1.Role
+	(GroupPower)(0),                        // 255: skein.v1.GroupPower
+	(JoinMode)(0),                          // 256: skein.v1.JoinMode
+	(GroupHistory)(0),                      // 257: skein.v1.GroupHistory
+	(*Media)(nil),                          // 258: skein.v1.Media
+	(*Content)(nil),                        // 259: skein.v1.Content
+	(*Poll)(nil),                           // 260: skein.v1.Poll
+	(GroupMention)(0),                      // 261: skein.v1.GroupMention
+	(*Error)(nil),                          // 262: skein.v1.Error
+	(*Entry)(nil),                          // 263: skein.v1.Entry
+	(*Newest)(nil),                         // 264: skein.v1.Newest
+	(*SyncDelta)(nil),                      // 265: skein.v1.SyncDelta
+	(*MyState)(nil),                        // 266: skein.v1.MyState
+	(*GroupChange)(nil),                    // 267: skein.v1.GroupChange
 }
 var file_skein_v1_services_proto_depIdxs = []int32{
-	229, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
+	253, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
 	7,   // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
-	229, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
+	253, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
 	7,   // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
 	7,   // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
 	18,  // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
-	229, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
-	229, // 7: skein.v1.LoginWithCodeRequest.device:type_name -> skein.v1.Device
+	253, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
+	253, // 7: skein.v1.LoginWithCodeRequest.device:type_name -> skein.v1.Device
 	7,   // 8: skein.v1.LoginWithCodeResponse.tokens:type_name -> skein.v1.Tokens
-	222, // 9: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
-	37,  // 10: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
-	37,  // 11: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
-	37,  // 12: skein.v1.SearchUsersResponse.users:type_name -> skein.v1.User
-	0,   // 13: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
-	3,   // 14: skein.v1.UpdateProfileRequest.group_policy:type_name -> skein.v1.GroupPolicy
-	1,   // 15: skein.v1.UpdateProfileRequest.find_policy:type_name -> skein.v1.FindPolicy
-	223, // 16: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
-	2,   // 17: skein.v1.UpdateProfileRequest.presence_policy:type_name -> skein.v1.PresencePolicy
-	37,  // 18: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
-	0,   // 19: skein.v1.UpdateProfileResponse.dm_policy:type_name -> skein.v1.DmPolicy
-	3,   // 20: skein.v1.UpdateProfileResponse.group_policy:type_name -> skein.v1.GroupPolicy
-	1,   // 21: skein.v1.UpdateProfileResponse.find_policy:type_name -> skein.v1.FindPolicy
-	2,   // 22: skein.v1.UpdateProfileResponse.presence_policy:type_name -> skein.v1.PresencePolicy
-	37,  // 23: skein.v1.Contact.user:type_name -> skein.v1.User
-	4,   // 24: skein.v1.Contact.state:type_name -> skein.v1.ContactState
-	46,  // 25: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
-	46,  // 26: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
-	46,  // 27: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
-	230, // 28: skein.v1.Group.role:type_name -> skein.v1.Role
-	224, // 29: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
-	231, // 30: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
-	231, // 31: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
-	231, // 32: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
-	232, // 33: skein.v1.Group.join:type_name -> skein.v1.JoinMode
-	233, // 34: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
-	231, // 35: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
-	230, // 36: skein.v1.Member.role:type_name -> skein.v1.Role
-	65,  // 37: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
-	65,  // 38: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
-	65,  // 39: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
-	225, // 40: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
-	231, // 41: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
-	231, // 42: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
-	231, // 43: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
-	232, // 44: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
-	233, // 45: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
-	231, // 46: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
-	65,  // 47: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
-	230, // 48: skein.v1.ListMembersRequest.role:type_name -> skein.v1.Role
-	66,  // 49: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
-	230, // 50: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
-	93,  // 51: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
-	100, // 52: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
-	65,  // 53: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
-	107, // 54: skein.v1.CreateInviteLinkResponse.link:type_name -> skein.v1.InviteLink
-	107, // 55: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
-	65,  // 56: skein.v1.JoinByLinkResponse.group:type_name -> skein.v1.Group
-	118, // 57: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
-	129, // 58: skein.v1.GetMediaRequest.media:type_name -> skein.v1.MediaPlace
-	234, // 59: skein.v1.GetMediaResponse.media:type_name -> skein.v1.Media
-	129, // 60: skein.v1.LinkMediaRequest.media:type_name -> skein.v1.MediaPlace
-	235, // 61: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
-	226, // 62: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
-	236, // 63: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
-	237, // 64: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	235, // 65: skein.v1.StreamMessageRequest.content:type_name -> skein.v1.Content
-	235, // 66: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
-	227, // 67: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
-	237, // 68: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	146, // 69: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
-	235, // 70: skein.v1.Edited.content:type_name -> skein.v1.Content
-	228, // 71: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
-	237, // 72: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
-	153, // 73: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
-	178, // 74: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
-	161, // 75: skein.v1.ForwardMessagesRequest.messages:type_name -> skein.v1.ForwardSource
-	162, // 76: skein.v1.ForwardMessagesRequest.merge:type_name -> skein.v1.ForwardMerge
-	164, // 77: skein.v1.ForwardMessagesResponse.forwarded:type_name -> skein.v1.Forwarded
-	238, // 78: skein.v1.ForwardMessagesResponse.error:type_name -> skein.v1.Error
-	239, // 79: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
-	136, // 80: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
-	136, // 81: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
-	5,   // 82: skein.v1.Scheduled.state:type_name -> skein.v1.ScheduledState
-	238, // 83: skein.v1.Scheduled.error:type_name -> skein.v1.Error
-	171, // 84: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
-	136, // 85: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
-	239, // 86: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
-	183, // 87: skein.v1.SearchMessagesResponse.found:type_name -> skein.v1.FoundMessage
-	239, // 88: skein.v1.FoundMessage.entry:type_name -> skein.v1.Entry
-	184, // 89: skein.v1.FoundMessage.matches:type_name -> skein.v1.TextMatch
-	239, // 90: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
-	239, // 91: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
-	240, // 92: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
-	241, // 93: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
-	242, // 94: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
-	6,   // 95: skein.v1.SetRetentionRequest.kind:type_name -> skein.v1.RetentionKind
-	6,   // 96: skein.v1.GetRetentionResponse.kind:type_name -> skein.v1.RetentionKind
-	7,   // 97: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
-	229, // 98: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
-	7,   // 99: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
-	37,  // 100: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
-	37,  // 101: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
-	18,  // 102: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
-	243, // 103: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
-	65,  // 104: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
-	213, // 105: skein.v1.CreateRegistrationLinkResponse.link:type_name -> skein.v1.RegistrationLink
-	213, // 106: skein.v1.ListRegistrationLinksResponse.links:type_name -> skein.v1.RegistrationLink
-	8,   // 107: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
-	10,  // 108: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
-	12,  // 109: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
-	14,  // 110: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
-	16,  // 111: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
-	19,  // 112: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
-	21,  // 113: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
-	23,  // 114: skein.v1.AccountService.LoginWithCode:input_type -> skein.v1.LoginWithCodeRequest
-	25,  // 115: skein.v1.AccountService.GetSecurity:input_type -> skein.v1.GetSecurityRequest
-	27,  // 116: skein.v1.AccountService.BeginTotp:input_type -> skein.v1.BeginTotpRequest
-	29,  // 117: skein.v1.AccountService.ConfirmTotp:input_type -> skein.v1.ConfirmTotpRequest
-	31,  // 118: skein.v1.AccountService.DisableTotp:input_type -> skein.v1.DisableTotpRequest
-	33,  // 119: skein.v1.AccountService.NewRecoveryCodes:input_type -> skein.v1.NewRecoveryCodesRequest
-	35,  // 120: skein.v1.AccountService.ResetPassword:input_type -> skein.v1.ResetPasswordRequest
-	38,  // 121: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
-	40,  // 122: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
-	42,  // 123: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
-	44,  // 124: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
-	47,  // 125: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
-	49,  // 126: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
-	51,  // 127: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
-	53,  // 128: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
-	55,  // 129: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
-	57,  // 130: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
-	59,  // 131: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
-	61,  // 132: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
-	63,  // 133: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
-	67,  // 134: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
-	69,  // 135: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
-	71,  // 136: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
-	73,  // 137: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
-	75,  // 138: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
-	77,  // 139: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
-	79,  // 140: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
-	81,  // 141: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
-	83,  // 142: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
-	85,  // 143: skein.v1.GroupService.SetNickname:input_type -> skein.v1.SetNicknameRequest
-	87,  // 144: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
-	89,  // 145: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
-	91,  // 146: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
-	94,  // 147: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
-	96,  // 148: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
-	98,  // 149: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
-	101, // 150: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
-	103, // 151: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
-	105, // 152: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
-	108, // 153: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
-	110, // 154: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
-	112, // 155: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
-	114, // 156: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
-	116, // 157: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
-	119, // 158: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
-	121, // 159: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
-	123, // 160: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
-	125, // 161: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
-	127, // 162: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
-	130, // 163: skein.v1.MediaService.GetMedia:input_type -> skein.v1.GetMediaRequest
-	132, // 164: skein.v1.MediaService.LinkMedia:input_type -> skein.v1.LinkMediaRequest
-	134, // 165: skein.v1.MediaService.DeleteMedia:input_type -> skein.v1.DeleteMediaRequest
-	136, // 166: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
-	140, // 167: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
-	142, // 168: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
-	144, // 169: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
-	147, // 170: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
-	149, // 171: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
-	151, // 172: skein.v1.MessageService.ListReaders:input_type -> skein.v1.ListReadersRequest
-	154, // 173: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
-	156, // 174: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
-	158, // 175: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
-	165, // 176: skein.v1.MessageService.PinMessage:input_type -> skein.v1.PinMessageRequest
-	167, // 177: skein.v1.MessageService.ListPins:input_type -> skein.v1.ListPinsRequest
-	192, // 178: skein.v1.MessageService.SetLifetime:input_type -> skein.v1.SetLifetimeRequest
-	160, // 179: skein.v1.MessageService.ForwardMessages:input_type -> skein.v1.ForwardMessagesRequest
-	138, // 180: skein.v1.MessageService.StreamMessage:input_type -> skein.v1.StreamMessageRequest
-	179, // 181: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
-	181, // 182: skein.v1.MessageService.SearchMessages:input_type -> skein.v1.SearchMessagesRequest
-	169, // 183: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
-	172, // 184: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
-	174, // 185: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
-	176, // 186: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
-	185, // 187: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
-	187, // 188: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
-	189, // 189: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
-	191, // 190: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
-	199, // 191: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
-	201, // 192: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
-	203, // 193: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
-	205, // 194: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
-	207, // 195: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
-	209, // 196: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
-	211, // 197: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
-	195, // 198: skein.v1.AdminService.SetRetention:input_type -> skein.v1.SetRetentionRequest
-	197, // 199: skein.v1.AdminService.GetRetention:input_type -> skein.v1.GetRetentionRequest
-	214, // 200: skein.v1.AdminService.CreateRegistrationLink:input_type -> skein.v1.CreateRegistrationLinkRequest
-	216, // 201: skein.v1.AdminService.ListRegistrationLinks:input_type -> skein.v1.ListRegistrationLinksRequest
-	218, // 202: skein.v1.AdminService.RevokeRegistrationLink:input_type -> skein.v1.RevokeRegistrationLinkRequest
-	220, // 203: skein.v1.AdminService.CreateResetLink:input_type -> skein.v1.CreateResetLinkRequest
-	9,   // 204: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
-	11,  // 205: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
-	13,  // 206: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
-	15,  // 207: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
-	17,  // 208: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
-	20,  // 209: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
-	22,  // 210: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
-	24,  // 211: skein.v1.AccountService.LoginWithCode:output_type -> skein.v1.LoginWithCodeResponse
-	26,  // 212: skein.v1.AccountService.GetSecurity:output_type -> skein.v1.GetSecurityResponse
-	28,  // 213: skein.v1.AccountService.BeginTotp:output_type -> skein.v1.BeginTotpResponse
-	30,  // 214: skein.v1.AccountService.ConfirmTotp:output_type -> skein.v1.ConfirmTotpResponse
-	32,  // 215: skein.v1.AccountService.DisableTotp:output_type -> skein.v1.DisableTotpResponse
-	34,  // 216: skein.v1.AccountService.NewRecoveryCodes:output_type -> skein.v1.NewRecoveryCodesResponse
-	36,  // 217: skein.v1.AccountService.ResetPassword:output_type -> skein.v1.ResetPasswordResponse
-	39,  // 218: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
-	41,  // 219: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
-	43,  // 220: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
-	45,  // 221: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
-	48,  // 222: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
-	50,  // 223: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
-	52,  // 224: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
-	54,  // 225: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
-	56,  // 226: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
-	58,  // 227: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
-	60,  // 228: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
-	62,  // 229: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
-	64,  // 230: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
-	68,  // 231: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
-	70,  // 232: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
-	72,  // 233: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
-	74,  // 234: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
-	76,  // 235: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
-	78,  // 236: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
-	80,  // 237: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
-	82,  // 238: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
-	84,  // 239: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
-	86,  // 240: skein.v1.GroupService.SetNickname:output_type -> skein.v1.SetNicknameResponse
-	88,  // 241: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
-	90,  // 242: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
-	92,  // 243: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
-	95,  // 244: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
-	97,  // 245: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
-	99,  // 246: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
-	102, // 247: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
-	104, // 248: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
-	106, // 249: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
-	109, // 250: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
-	111, // 251: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
-	113, // 252: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
-	115, // 253: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
-	117, // 254: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
-	120, // 255: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
-	122, // 256: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
-	124, // 257: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
-	126, // 258: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
-	128, // 259: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
-	131, // 260: skein.v1.MediaService.GetMedia:output_type -> skein.v1.GetMediaResponse
-	133, // 261: skein.v1.MediaService.LinkMedia:output_type -> skein.v1.LinkMediaResponse
-	135, // 262: skein.v1.MediaService.DeleteMedia:output_type -> skein.v1.DeleteMediaResponse
-	137, // 263: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
-	141, // 264: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
-	143, // 265: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
-	145, // 266: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
-	148, // 267: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
-	150, // 268: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
-	152, // 269: skein.v1.MessageService.ListReaders:output_type -> skein.v1.ListReadersResponse
-	155, // 270: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
-	157, // 271: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
-	159, // 272: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
-	166, // 273: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
-	168, // 274: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
-	193, // 275: skein.v1.MessageService.SetLifetime:output_type -> skein.v1.SetLifetimeResponse
-	163, // 276: skein.v1.MessageService.ForwardMessages:output_type -> skein.v1.ForwardMessagesResponse
-	139, // 277: skein.v1.MessageService.StreamMessage:output_type -> skein.v1.StreamMessageResponse
-	180, // 278: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
-	182, // 279: skein.v1.MessageService.SearchMessages:output_type -> skein.v1.SearchMessagesResponse
-	170, // 280: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
-	173, // 281: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
-	175, // 282: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
-	177, // 283: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
-	186, // 284: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
-	188, // 285: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
-	190, // 286: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
-	194, // 287: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
-	200, // 288: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
-	202, // 289: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
-	204, // 290: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
-	206, // 291: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
-	208, // 292: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
-	210, // 293: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
-	212, // 294: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
-	196, // 295: skein.v1.AdminService.SetRetention:output_type -> skein.v1.SetRetentionResponse
-	198, // 296: skein.v1.AdminService.GetRetention:output_type -> skein.v1.GetRetentionResponse
-	215, // 297: skein.v1.AdminService.CreateRegistrationLink:output_type -> skein.v1.CreateRegistrationLinkResponse
-	217, // 298: skein.v1.AdminService.ListRegistrationLinks:output_type -> skein.v1.ListRegistrationLinksResponse
-	219, // 299: skein.v1.AdminService.RevokeRegistrationLink:output_type -> skein.v1.RevokeRegistrationLinkResponse
-	221, // 300: skein.v1.AdminService.CreateResetLink:output_type -> skein.v1.CreateResetLinkResponse
-	204, // [204:301] is the sub-list for method output_type
-	107, // [107:204] is the sub-list for method input_type
-	107, // [107:107] is the sub-list for extension type_name
-	107, // [107:107] is the sub-list for extension extendee
-	0,   // [0:107] is the sub-list for field type_name
+	39,  // 9: skein.v1.ListLoginProvidersResponse.providers:type_name -> skein.v1.LoginProvider
+	253, // 10: skein.v1.FinishProviderLoginRequest.device:type_name -> skein.v1.Device
+	7,   // 11: skein.v1.FinishProviderLoginResponse.tokens:type_name -> skein.v1.Tokens
+	48,  // 12: skein.v1.LinkIdentityResponse.identity:type_name -> skein.v1.Identity
+	48,  // 13: skein.v1.ListIdentitiesResponse.identities:type_name -> skein.v1.Identity
+	57,  // 14: skein.v1.ChangeUsernameResponse.user:type_name -> skein.v1.User
+	246, // 15: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
+	57,  // 16: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
+	57,  // 17: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
+	57,  // 18: skein.v1.SearchUsersResponse.users:type_name -> skein.v1.User
+	0,   // 19: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
+	3,   // 20: skein.v1.UpdateProfileRequest.group_policy:type_name -> skein.v1.GroupPolicy
+	1,   // 21: skein.v1.UpdateProfileRequest.find_policy:type_name -> skein.v1.FindPolicy
+	247, // 22: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
+	2,   // 23: skein.v1.UpdateProfileRequest.presence_policy:type_name -> skein.v1.PresencePolicy
+	57,  // 24: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
+	0,   // 25: skein.v1.UpdateProfileResponse.dm_policy:type_name -> skein.v1.DmPolicy
+	3,   // 26: skein.v1.UpdateProfileResponse.group_policy:type_name -> skein.v1.GroupPolicy
+	1,   // 27: skein.v1.UpdateProfileResponse.find_policy:type_name -> skein.v1.FindPolicy
+	2,   // 28: skein.v1.UpdateProfileResponse.presence_policy:type_name -> skein.v1.PresencePolicy
+	57,  // 29: skein.v1.Contact.user:type_name -> skein.v1.User
+	4,   // 30: skein.v1.Contact.state:type_name -> skein.v1.ContactState
+	66,  // 31: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
+	66,  // 32: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
+	66,  // 33: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
+	254, // 34: skein.v1.Group.role:type_name -> skein.v1.Role
+	248, // 35: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
+	255, // 36: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
+	255, // 37: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
+	255, // 38: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
+	256, // 39: skein.v1.Group.join:type_name -> skein.v1.JoinMode
+	257, // 40: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
+	255, // 41: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
+	254, // 42: skein.v1.Member.role:type_name -> skein.v1.Role
+	85,  // 43: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
+	85,  // 44: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
+	85,  // 45: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
+	249, // 46: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
+	255, // 47: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
+	255, // 48: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
+	255, // 49: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
+	256, // 50: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
+	257, // 51: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
+	255, // 52: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
+	85,  // 53: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
+	254, // 54: skein.v1.ListMembersRequest.role:type_name -> skein.v1.Role
+	86,  // 55: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
+	254, // 56: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
+	113, // 57: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
+	120, // 58: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
+	85,  // 59: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
+	127, // 60: skein.v1.CreateInviteLinkResponse.link:type_name -> skein.v1.InviteLink
+	127, // 61: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
+	85,  // 62: skein.v1.JoinByLinkResponse.group:type_name -> skein.v1.Group
+	138, // 63: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
+	149, // 64: skein.v1.GetMediaRequest.media:type_name -> skein.v1.MediaPlace
+	258, // 65: skein.v1.GetMediaResponse.media:type_name -> skein.v1.Media
+	149, // 66: skein.v1.LinkMediaRequest.media:type_name -> skein.v1.MediaPlace
+	259, // 67: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
+	250, // 68: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
+	260, // 69: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
+	261, // 70: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	259, // 71: skein.v1.StreamMessageRequest.content:type_name -> skein.v1.Content
+	259, // 72: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
+	251, // 73: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
+	261, // 74: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	166, // 75: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
+	259, // 76: skein.v1.Edited.content:type_name -> skein.v1.Content
+	252, // 77: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
+	261, // 78: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
+	173, // 79: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
+	198, // 80: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
+	181, // 81: skein.v1.ForwardMessagesRequest.messages:type_name -> skein.v1.ForwardSource
+	182, // 82: skein.v1.ForwardMessagesRequest.merge:type_name -> skein.v1.ForwardMerge
+	184, // 83: skein.v1.ForwardMessagesResponse.forwarded:type_name -> skein.v1.Forwarded
+	262, // 84: skein.v1.ForwardMessagesResponse.error:type_name -> skein.v1.Error
+	263, // 85: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
+	156, // 86: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
+	156, // 87: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
+	5,   // 88: skein.v1.Scheduled.state:type_name -> skein.v1.ScheduledState
+	262, // 89: skein.v1.Scheduled.error:type_name -> skein.v1.Error
+	191, // 90: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
+	156, // 91: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
+	263, // 92: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
+	203, // 93: skein.v1.SearchMessagesResponse.found:type_name -> skein.v1.FoundMessage
+	263, // 94: skein.v1.FoundMessage.entry:type_name -> skein.v1.Entry
+	204, // 95: skein.v1.FoundMessage.matches:type_name -> skein.v1.TextMatch
+	263, // 96: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
+	263, // 97: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
+	264, // 98: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
+	265, // 99: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
+	266, // 100: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
+	57,  // 101: skein.v1.SetUsernameResponse.user:type_name -> skein.v1.User
+	6,   // 102: skein.v1.SetRetentionRequest.kind:type_name -> skein.v1.RetentionKind
+	6,   // 103: skein.v1.GetRetentionResponse.kind:type_name -> skein.v1.RetentionKind
+	7,   // 104: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
+	253, // 105: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
+	7,   // 106: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
+	57,  // 107: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
+	57,  // 108: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
+	18,  // 109: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
+	267, // 110: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
+	85,  // 111: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
+	237, // 112: skein.v1.CreateRegistrationLinkResponse.link:type_name -> skein.v1.RegistrationLink
+	237, // 113: skein.v1.ListRegistrationLinksResponse.links:type_name -> skein.v1.RegistrationLink
+	8,   // 114: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
+	10,  // 115: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
+	12,  // 116: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
+	14,  // 117: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
+	16,  // 118: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
+	19,  // 119: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
+	21,  // 120: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
+	23,  // 121: skein.v1.AccountService.LoginWithCode:input_type -> skein.v1.LoginWithCodeRequest
+	25,  // 122: skein.v1.AccountService.GetSecurity:input_type -> skein.v1.GetSecurityRequest
+	27,  // 123: skein.v1.AccountService.BeginTotp:input_type -> skein.v1.BeginTotpRequest
+	29,  // 124: skein.v1.AccountService.ConfirmTotp:input_type -> skein.v1.ConfirmTotpRequest
+	31,  // 125: skein.v1.AccountService.DisableTotp:input_type -> skein.v1.DisableTotpRequest
+	33,  // 126: skein.v1.AccountService.NewRecoveryCodes:input_type -> skein.v1.NewRecoveryCodesRequest
+	37,  // 127: skein.v1.AccountService.ResetPassword:input_type -> skein.v1.ResetPasswordRequest
+	40,  // 128: skein.v1.AccountService.ListLoginProviders:input_type -> skein.v1.ListLoginProvidersRequest
+	42,  // 129: skein.v1.AccountService.BeginProviderLogin:input_type -> skein.v1.BeginProviderLoginRequest
+	44,  // 130: skein.v1.AccountService.AnswerProviderLogin:input_type -> skein.v1.AnswerProviderLoginRequest
+	46,  // 131: skein.v1.AccountService.FinishProviderLogin:input_type -> skein.v1.FinishProviderLoginRequest
+	49,  // 132: skein.v1.AccountService.LinkIdentity:input_type -> skein.v1.LinkIdentityRequest
+	51,  // 133: skein.v1.AccountService.ListIdentities:input_type -> skein.v1.ListIdentitiesRequest
+	53,  // 134: skein.v1.AccountService.UnlinkIdentity:input_type -> skein.v1.UnlinkIdentityRequest
+	35,  // 135: skein.v1.AccountService.DeleteAccount:input_type -> skein.v1.DeleteAccountRequest
+	55,  // 136: skein.v1.AccountService.ChangeUsername:input_type -> skein.v1.ChangeUsernameRequest
+	58,  // 137: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
+	60,  // 138: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
+	62,  // 139: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
+	64,  // 140: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
+	67,  // 141: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
+	69,  // 142: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
+	71,  // 143: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
+	73,  // 144: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
+	75,  // 145: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
+	77,  // 146: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
+	79,  // 147: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
+	81,  // 148: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
+	83,  // 149: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
+	87,  // 150: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
+	89,  // 151: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
+	91,  // 152: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
+	93,  // 153: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
+	95,  // 154: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
+	97,  // 155: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
+	99,  // 156: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
+	101, // 157: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
+	103, // 158: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
+	105, // 159: skein.v1.GroupService.SetNickname:input_type -> skein.v1.SetNicknameRequest
+	107, // 160: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
+	109, // 161: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
+	111, // 162: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
+	114, // 163: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
+	116, // 164: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
+	118, // 165: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
+	121, // 166: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
+	123, // 167: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
+	125, // 168: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
+	128, // 169: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
+	130, // 170: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
+	132, // 171: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
+	134, // 172: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
+	136, // 173: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
+	139, // 174: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
+	141, // 175: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
+	143, // 176: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
+	145, // 177: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
+	147, // 178: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
+	150, // 179: skein.v1.MediaService.GetMedia:input_type -> skein.v1.GetMediaRequest
+	152, // 180: skein.v1.MediaService.LinkMedia:input_type -> skein.v1.LinkMediaRequest
+	154, // 181: skein.v1.MediaService.DeleteMedia:input_type -> skein.v1.DeleteMediaRequest
+	156, // 182: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
+	160, // 183: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
+	162, // 184: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
+	164, // 185: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
+	167, // 186: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
+	169, // 187: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
+	171, // 188: skein.v1.MessageService.ListReaders:input_type -> skein.v1.ListReadersRequest
+	174, // 189: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
+	176, // 190: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
+	178, // 191: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
+	185, // 192: skein.v1.MessageService.PinMessage:input_type -> skein.v1.PinMessageRequest
+	187, // 193: skein.v1.MessageService.ListPins:input_type -> skein.v1.ListPinsRequest
+	212, // 194: skein.v1.MessageService.SetLifetime:input_type -> skein.v1.SetLifetimeRequest
+	180, // 195: skein.v1.MessageService.ForwardMessages:input_type -> skein.v1.ForwardMessagesRequest
+	158, // 196: skein.v1.MessageService.StreamMessage:input_type -> skein.v1.StreamMessageRequest
+	199, // 197: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
+	201, // 198: skein.v1.MessageService.SearchMessages:input_type -> skein.v1.SearchMessagesRequest
+	189, // 199: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
+	192, // 200: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
+	194, // 201: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
+	196, // 202: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
+	205, // 203: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
+	207, // 204: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
+	209, // 205: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
+	211, // 206: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
+	221, // 207: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
+	223, // 208: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
+	225, // 209: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
+	227, // 210: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
+	229, // 211: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
+	231, // 212: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
+	233, // 213: skein.v1.AdminService.EraseUser:input_type -> skein.v1.EraseUserRequest
+	235, // 214: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
+	217, // 215: skein.v1.AdminService.SetRetention:input_type -> skein.v1.SetRetentionRequest
+	219, // 216: skein.v1.AdminService.GetRetention:input_type -> skein.v1.GetRetentionRequest
+	238, // 217: skein.v1.AdminService.CreateRegistrationLink:input_type -> skein.v1.CreateRegistrationLinkRequest
+	240, // 218: skein.v1.AdminService.ListRegistrationLinks:input_type -> skein.v1.ListRegistrationLinksRequest
+	242, // 219: skein.v1.AdminService.RevokeRegistrationLink:input_type -> skein.v1.RevokeRegistrationLinkRequest
+	244, // 220: skein.v1.AdminService.CreateResetLink:input_type -> skein.v1.CreateResetLinkRequest
+	215, // 221: skein.v1.AdminService.SetUsername:input_type -> skein.v1.SetUsernameRequest
+	9,   // 222: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
+	11,  // 223: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
+	13,  // 224: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
+	15,  // 225: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
+	17,  // 226: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
+	20,  // 227: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
+	22,  // 228: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
+	24,  // 229: skein.v1.AccountService.LoginWithCode:output_type -> skein.v1.LoginWithCodeResponse
+	26,  // 230: skein.v1.AccountService.GetSecurity:output_type -> skein.v1.GetSecurityResponse
+	28,  // 231: skein.v1.AccountService.BeginTotp:output_type -> skein.v1.BeginTotpResponse
+	30,  // 232: skein.v1.AccountService.ConfirmTotp:output_type -> skein.v1.ConfirmTotpResponse
+	32,  // 233: skein.v1.AccountService.DisableTotp:output_type -> skein.v1.DisableTotpResponse
+	34,  // 234: skein.v1.AccountService.NewRecoveryCodes:output_type -> skein.v1.NewRecoveryCodesResponse
+	38,  // 235: skein.v1.AccountService.ResetPassword:output_type -> skein.v1.ResetPasswordResponse
+	41,  // 236: skein.v1.AccountService.ListLoginProviders:output_type -> skein.v1.ListLoginProvidersResponse
+	43,  // 237: skein.v1.AccountService.BeginProviderLogin:output_type -> skein.v1.BeginProviderLoginResponse
+	45,  // 238: skein.v1.AccountService.AnswerProviderLogin:output_type -> skein.v1.AnswerProviderLoginResponse
+	47,  // 239: skein.v1.AccountService.FinishProviderLogin:output_type -> skein.v1.FinishProviderLoginResponse
+	50,  // 240: skein.v1.AccountService.LinkIdentity:output_type -> skein.v1.LinkIdentityResponse
+	52,  // 241: skein.v1.AccountService.ListIdentities:output_type -> skein.v1.ListIdentitiesResponse
+	54,  // 242: skein.v1.AccountService.UnlinkIdentity:output_type -> skein.v1.UnlinkIdentityResponse
+	36,  // 243: skein.v1.AccountService.DeleteAccount:output_type -> skein.v1.DeleteAccountResponse
+	56,  // 244: skein.v1.AccountService.ChangeUsername:output_type -> skein.v1.ChangeUsernameResponse
+	59,  // 245: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
+	61,  // 246: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
+	63,  // 247: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
+	65,  // 248: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
+	68,  // 249: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
+	70,  // 250: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
+	72,  // 251: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
+	74,  // 252: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
+	76,  // 253: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
+	78,  // 254: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
+	80,  // 255: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
+	82,  // 256: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
+	84,  // 257: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
+	88,  // 258: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
+	90,  // 259: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
+	92,  // 260: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
+	94,  // 261: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
+	96,  // 262: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
+	98,  // 263: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
+	100, // 264: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
+	102, // 265: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
+	104, // 266: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
+	106, // 267: skein.v1.GroupService.SetNickname:output_type -> skein.v1.SetNicknameResponse
+	108, // 268: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
+	110, // 269: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
+	112, // 270: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
+	115, // 271: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
+	117, // 272: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
+	119, // 273: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
+	122, // 274: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
+	124, // 275: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
+	126, // 276: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
+	129, // 277: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
+	131, // 278: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
+	133, // 279: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
+	135, // 280: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
+	137, // 281: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
+	140, // 282: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
+	142, // 283: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
+	144, // 284: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
+	146, // 285: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
+	148, // 286: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
+	151, // 287: skein.v1.MediaService.GetMedia:output_type -> skein.v1.GetMediaResponse
+	153, // 288: skein.v1.MediaService.LinkMedia:output_type -> skein.v1.LinkMediaResponse
+	155, // 289: skein.v1.MediaService.DeleteMedia:output_type -> skein.v1.DeleteMediaResponse
+	157, // 290: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
+	161, // 291: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
+	163, // 292: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
+	165, // 293: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
+	168, // 294: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
+	170, // 295: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
+	172, // 296: skein.v1.MessageService.ListReaders:output_type -> skein.v1.ListReadersResponse
+	175, // 297: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
+	177, // 298: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
+	179, // 299: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
+	186, // 300: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
+	188, // 301: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
+	213, // 302: skein.v1.MessageService.SetLifetime:output_type -> skein.v1.SetLifetimeResponse
+	183, // 303: skein.v1.MessageService.ForwardMessages:output_type -> skein.v1.ForwardMessagesResponse
+	159, // 304: skein.v1.MessageService.StreamMessage:output_type -> skein.v1.StreamMessageResponse
+	200, // 305: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
+	202, // 306: skein.v1.MessageService.SearchMessages:output_type -> skein.v1.SearchMessagesResponse
+	190, // 307: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
+	193, // 308: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
+	195, // 309: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
+	197, // 310: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
+	206, // 311: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
+	208, // 312: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
+	210, // 313: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
+	214, // 314: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
+	222, // 315: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
+	224, // 316: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
+	226, // 317: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
+	228, // 318: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
+	230, // 319: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
+	232, // 320: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
+	234, // 321: skein.v1.AdminService.EraseUser:output_type -> skein.v1.EraseUserResponse
+	236, // 322: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
+	218, // 323: skein.v1.AdminService.SetRetention:output_type -> skein.v1.SetRetentionResponse
+	220, // 324: skein.v1.AdminService.GetRetention:output_type -> skein.v1.GetRetentionResponse
+	239, // 325: skein.v1.AdminService.CreateRegistrationLink:output_type -> skein.v1.CreateRegistrationLinkResponse
+	241, // 326: skein.v1.AdminService.ListRegistrationLinks:output_type -> skein.v1.ListRegistrationLinksResponse
+	243, // 327: skein.v1.AdminService.RevokeRegistrationLink:output_type -> skein.v1.RevokeRegistrationLinkResponse
+	245, // 328: skein.v1.AdminService.CreateResetLink:output_type -> skein.v1.CreateResetLinkResponse
+	216, // 329: skein.v1.AdminService.SetUsername:output_type -> skein.v1.SetUsernameResponse
+	222, // [222:330] is the sub-list for method output_type
+	114, // [114:222] is the sub-list for method input_type
+	114, // [114:114] is the sub-list for extension type_name
+	114, // [114:114] is the sub-list for extension extendee
+	0,   // [0:114] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_services_proto_init() }
@@ -13873,16 +15290,16 @@ func file_skein_v1_services_proto_init() {
 	}
 	file_skein_v1_entry_proto_init()
 	file_skein_v1_frames_proto_init()
-	file_skein_v1_services_proto_msgTypes[37].OneofWrappers = []any{}
-	file_skein_v1_services_proto_msgTypes[66].OneofWrappers = []any{}
-	file_skein_v1_services_proto_msgTypes[184].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[57].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[86].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[204].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_services_proto_rawDesc), len(file_skein_v1_services_proto_rawDesc)),
 			NumEnums:      7,
-			NumMessages:   222,
+			NumMessages:   246,
 			NumExtensions: 0,
 			NumServices:   7,
 		},

@@ -72,3 +72,27 @@ func (c *benchAmendCmd) Run(ctx context.Context) error {
 	r, err := bench.Amend(ctx, o, c.start)
 	return c.print(r, err)
 }
+
+type benchSearchCmd struct {
+	benchFlags `embed:""`
+	Users      int           `default:"480" help:"Logged-in users, each with 15 conversations; a multiple of 16."`
+	Stored     int           `default:"1000000" help:"Messages that are searched."`
+	Asked      int           `default:"300" help:"Questions of each kind."`
+	Rate       float64       `default:"1000" help:"Messages per second while it is looked how far the index is behind."`
+	Rounds     int           `default:"3" help:"Runs with and without the index, at each rate, for what messages pay."`
+	Duration   time.Duration `default:"8s" help:"How long each rate is measured."`
+	Warmup     time.Duration `default:"2s" help:"How long before that is not counted."`
+}
+
+func (c *benchSearchCmd) Run(ctx context.Context) error {
+	o, err := c.options()
+	if err != nil {
+		return err
+	}
+	if c.Duration <= 0 || c.Warmup < 0 || c.Asked < 1 {
+		return errors.New("bench search: want a duration, a question, nothing negative")
+	}
+	o.Connections, o.Rate, o.Duration, o.Warmup, o.Rounds = c.Users, c.Rate, c.Duration, c.Warmup, c.Asked
+	r, err := bench.Search(ctx, o, c.Stored, c.Rounds, c.start)
+	return c.print(r, err)
+}

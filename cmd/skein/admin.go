@@ -89,6 +89,7 @@ type userCmd struct {
 	List     userListCmd     `cmd:"" help:"List all users."`
 	Sessions userSessionsCmd `cmd:"" help:"List the sessions of a user."`
 	Kick     userKickCmd     `cmd:"" help:"End sessions of a user; their sockets close at once."`
+	Erase    userEraseCmd    `cmd:"" help:"Delete the account of a user, for ever."`
 	Invite   userInviteCmd   `cmd:"" help:"Make a registration link, for a server where registration is by invitation."`
 	Invites  userInvitesCmd  `cmd:"" help:"List the registration links that hold."`
 	Uninvite userUninviteCmd `cmd:"" help:"Revoke a registration link."`
@@ -238,6 +239,32 @@ func (c *userKickCmd) Run(ctx context.Context) error {
 		return printJSON(&resp)
 	}
 	fmt.Printf("%d sessions ended\n", resp.Sessions)
+	return nil
+}
+
+type userEraseCmd struct {
+	adminClient `embed:""`
+	userRef     `embed:""`
+	Messages    bool `help:"Also what they wrote: every message of theirs is taken back."`
+}
+
+func (c *userEraseCmd) Run(ctx context.Context) error {
+	id, err := c.id(ctx, &c.adminClient)
+	if err != nil {
+		return err
+	}
+	var resp wire.EraseUserResponse
+	if err := c.call(ctx, "AdminService/EraseUser", &wire.EraseUserRequest{User: id, Messages: c.Messages}, &resp); err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSON(&resp)
+	}
+	if resp.DoneAtMs != 0 {
+		fmt.Printf("deleted at %s, and all was done at %s\n", day(resp.BegunAtMs), day(resp.DoneAtMs))
+		return nil
+	}
+	fmt.Printf("deleted (id %s); what they leave is being removed: ask again with the id to see when that is done\n", id)
 	return nil
 }
 

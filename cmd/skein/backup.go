@@ -18,6 +18,7 @@ import (
 	"github.com/skein-im/skein/internal/app"
 	"github.com/skein-im/skein/internal/backup"
 	"github.com/skein-im/skein/internal/config"
+	"github.com/skein-im/skein/internal/media/blob"
 )
 
 type backupCmd struct {
@@ -67,7 +68,9 @@ func (c *backupToCmd) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	o := backup.Options{Server: version, BytesPerSecond: c.Rate << 20, Progress: told(os.Stderr)}
+	o := backup.Options{Server: version, BytesPerSecond: c.Rate << 20, Progress: told(os.Stderr), Apart: app.MediaDir(cfg), Media: func(string) (blob.Store, error) {
+		return app.OpenMedia(cfg, cfg.Data) // also of a snapshot
+	}}
 	s, err := backup.Make(ctx, dir, r, o)
 	if err != nil {
 		return err
@@ -82,10 +85,27 @@ func (c *backupToCmd) Run(ctx context.Context) (err error) {
 	}
 	fmt.Printf("Backup %s: %d entries, %d users, %s in %d files, %s of them new. Read in %.1f s, copied in %.1f s, read back and found right in %.1f s.\n",
 		s.ID, s.Contents.Entries.Rows, s.Contents.Tables["users"].Rows, megabytes(s.Bytes), s.Files, megabytes(s.NewBytes), s.ReadSeconds, s.CopySeconds, s.VerifySeconds)
+	printMedia(&s.Media)
 	if c.Keys == "" {
 		fmt.Println("The server's keys are not in it (--keys copies them to a place of their own); a restored server makes new ones.")
 	}
 	return nil
+}
+
+func printMedia(m *backup.MediaSummary) {
+	if m.Blobs+m.Missing > 0 {
+		fmt.Printf("Pictures and files: %d blobs, %s, %s in %d of them new. Copied and read back in %.1f s.\n", m.Blobs, megabytes(m.Bytes), megabytes(m.NewBytes), m.NewBlobs, m.Seconds)
+	}
+	if m.Missing == 0 {
+		return
+	}
+	fmt.Printf("WARNING: %d blobs that messages name could not be backed up, because they are not where media.store says, or are damaged there:\n", m.Missing)
+	for _, name := range m.Names {
+		fmt.Println("  " + name)
+	}
+	if more := m.Missing - len(m.Names); more > 0 {
+		fmt.Printf("  and %d more\n", more)
+	}
 }
 
 // checkKeys makes sure that what is copied is a key: the copy that is there may be
@@ -197,19 +217,24 @@ func (c *backupListCmd) Run(ctx context.Context) error {
 		Entries uint64    `json:"entries"`
 		Users   uint64    `json:"users"`
 		Bytes   int64     `json:"bytes"`
+		Blobs   int       `json:"blobs"`
 		Server  string    `json:"server"`
 	}
 	rows := make([]row, len(all))
 	for i, m := range all {
-		rows[i] = row{m.ID, m.Created, m.Contents.Entries.Rows, m.Contents.Tables["users"].Rows, m.Size(), m.Server}
+		rows[i] = row{m.ID, m.Created, m.Contents.Entries.Rows, m.Contents.Tables["users"].Rows, m.Size(), 0, m.Server}
+		if m.Media != nil {
+			rows[i].Bytes += m.Media.Bytes
+			rows[i].Blobs = m.Media.Blobs
+		}
 	}
 	if c.JSON {
 		return errors.Join(printValue(rows), damaged)
 	}
 	w := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "BACKUP\tCREATED\tENTRIES\tUSERS\tSIZE\tSERVER")
+	fmt.Fprintln(w, "BACKUP\tCREATED\tENTRIES\tUSERS\tMEDIA\tSIZE\tSERVER")
 	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\n", r.ID, r.Created.Local().Format("2006-01-02 15:04:05"), r.Entries, r.Users, megabytes(r.Bytes), r.Server)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%s\t%s\n", r.ID, r.Created.Local().Format("2006-01-02 15:04:05"), r.Entries, r.Users, r.Blobs, megabytes(r.Bytes), r.Server)
 	}
 	return errors.Join(w.Flush(), damaged)
 }
@@ -238,9 +263,16 @@ func (c *backupDrillCmd) Run(ctx context.Context) error {
 	}
 	took := time.Since(begun).Seconds()
 	if c.JSON {
-		return printValue(map[string]any{"id": m.ID, "contents": m.Contents, "bytes": m.Size(), "seconds": took})
+		return printValue(map[string]any{"id": m.ID, "contents": m.Contents, "bytes": m.Size(), "media": m.Media, "seconds": took})
 	}
-	fmt.Printf("Backup %s was restored and is what was backed up: %d entries, %d users. It took %.1f s.\n", m.ID, m.Contents.Entries.Rows, m.Contents.Tables["users"].Rows, took)
+	media := "without media (it was made by an earlier version)"
+	if m.Media != nil {
+		media = fmt.Sprintf("%d blobs of pictures and files", m.Media.Blobs)
+		if m.Media.Missing > 0 {
+			media += fmt.Sprintf(" (%d more were missing when it was made)", m.Media.Missing)
+		}
+	}
+	fmt.Printf("Backup %s was restored and is what was backed up: %d entries, %d users, %s. It took %.1f s.\n", m.ID, m.Contents.Entries.Rows, m.Contents.Tables["users"].Rows, media, took)
 	return nil
 }
 
@@ -272,13 +304,19 @@ func (c *backupPruneCmd) Run(ctx context.Context) error {
 type restoreCmd struct {
 	repository `embed:""`
 	Backup     string `help:"Which backup; skein backup list shows them." default:"latest" placeholder:"ID"`
-	Data       string `help:"The data directory to make; it must be empty or not exist." default:"./data" placeholder:"DIR"`
+	File       string `name:"config" short:"c" help:"The restored server's TOML file: media.store says where pictures and files go (default: media in --data)." type:"path" env:"SKEIN_CONFIG"`
+	Data       string `help:"The data directory to make; it must be empty or not exist (default: ./data, or what the file says)." placeholder:"DIR"`
 	Keys       string `help:"Repository that backup --keys wrote; without it the server makes new keys." placeholder:"REPOSITORY"`
 	JSON       bool   `name:"json" help:"Print one JSON object on stdout at the end."`
 }
 
 // Run restores a backup.
 func (c *restoreCmd) Run(ctx context.Context) error {
+	at := settings{File: c.File, Data: c.Data}
+	cfg, err := at.read()
+	if err != nil {
+		return err
+	}
 	r, err := c.open()
 	if err != nil {
 		return err
@@ -294,21 +332,39 @@ func (c *restoreCmd) Run(ctx context.Context) error {
 		}
 	}
 	begun := time.Now()
-	if err := backup.Restore(ctx, r, m, c.Data, backup.Options{Progress: told(os.Stderr)}); err != nil {
+	media, err := backup.Restore(ctx, r, m, cfg.Data, backup.Options{Progress: told(os.Stderr), Media: func(data string) (blob.Store, error) { return app.OpenMedia(cfg, data) }})
+	if err != nil {
 		return err
 	}
 	if keys != nil {
-		if _, err := backup.GetKeys(ctx, keys, c.Data); err != nil {
-			return fmt.Errorf("the store was restored to %s, its keys were not: %w", c.Data, err)
+		if _, err := backup.GetKeys(ctx, keys, cfg.Data); err != nil {
+			return fmt.Errorf("the store was restored to %s, its keys were not: %w", cfg.Data, err)
 		}
 	}
 	took := time.Since(begun).Seconds()
 	if c.JSON {
-		return printValue(map[string]any{"id": m.ID, "created": m.Created, "data": c.Data, "contents": m.Contents, "bytes": m.Size(), "seconds": took})
+		return printValue(map[string]any{"id": m.ID, "created": m.Created, "data": cfg.Data, "contents": m.Contents, "bytes": m.Size(), "media": media, "seconds": took})
 	}
-	fmt.Printf("Restored backup %s of %s to %s in %.1f s: %d entries, %d users. It is a new timeline: clients sync anew, and send what they have not sent.\nWhat came after the backup is not in it.\n\n  skein serve --data %s\n",
-		m.ID, m.Created.Local().Format("2006-01-02 15:04:05"), c.Data, took, m.Contents.Entries.Rows, m.Contents.Tables["users"].Rows, c.Data)
+	fmt.Printf("Restored backup %s of %s to %s in %.1f s: %d entries, %d users%s. It is a new timeline: clients sync anew, and send what they have not sent.\nWhat came after the backup is not in it.\n\n  skein serve --data %s\n",
+		m.ID, m.Created.Local().Format("2006-01-02 15:04:05"), cfg.Data, took, m.Contents.Entries.Rows, m.Contents.Tables["users"].Rows, restoredMedia(m, &media), cfg.Data)
 	return nil
+}
+
+// restoredMedia says what became of pictures and files.
+func restoredMedia(m *backup.Manifest, s *backup.Restored) string {
+	text := ""
+	switch {
+	case m.Media == nil:
+		return "; it has no pictures and files: an earlier version made it"
+	case s.Off:
+		return fmt.Sprintf("; its %d blobs of pictures and files were left out, because media.store is off", m.Media.Blobs)
+	case s.Blobs > 0:
+		text = fmt.Sprintf(", %d blobs of pictures and files (%d were there already)", s.Blobs, s.There)
+	}
+	if s.Missing > 0 {
+		text += fmt.Sprintf(" (%d were missing when it was made)", s.Missing)
+	}
+	return text
 }
 
 // giveWay lets everything else on the machine go first.
@@ -336,6 +392,9 @@ func told(w io.Writer) func(backup.Progress) {
 		}
 		what, at = p.What, time.Now()
 		line := p.What
+		if p.Total == 0 && p.Done > 0 {
+			line += ": " + megabytes(p.Done)
+		}
 		if p.Total > 0 {
 			line += fmt.Sprintf(": %s of %s (%d%%)", megabytes(p.Done), megabytes(p.Total), p.Done*100/p.Total)
 		}

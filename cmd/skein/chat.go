@@ -19,14 +19,16 @@ import (
 )
 
 type chatCmd struct {
-	User     string `arg:"" optional:"" help:"Username; asked for when there is no profile yet."`
-	Server   string `help:"Public address of the server, to log in." default:"http://127.0.0.1:8080" env:"SKEIN_SERVER"`
-	Connect  string `help:"Connect to this instead of the server's WebSocket, e.g. tcp://127.0.0.1:7000." placeholder:"URL"`
-	Codec    string `default:"pb" enum:"pb,json" help:"pb or json."`
-	Register bool   `help:"Make a new account."`
-	Invite   string `help:"With --register: the code of an administrator's registration link." placeholder:"CODE"`
-	Profile  string `help:"Directory of the messages and the login (default ~/.skein/SERVER/USER)." placeholder:"DIR"`
-	Plain    bool   `help:"Lines in, lines out, also on a terminal; otherwise the chat takes the whole window."`
+	User      string `arg:"" optional:"" help:"Username; asked for when there is no profile yet."`
+	Server    string `help:"Public address of the server, to log in." default:"http://127.0.0.1:8080" env:"SKEIN_SERVER"`
+	Connect   string `help:"Connect to this instead of the server's WebSocket, e.g. tcp://127.0.0.1:7000." placeholder:"URL"`
+	Codec     string `default:"pb" enum:"pb,json" help:"pb or json."`
+	Register  bool   `help:"Make a new account."`
+	Invite    string `help:"With --register: the code of an administrator's registration link." placeholder:"CODE"`
+	LoginWith string `help:"Log in by a provider (OpenID Connect) of the server, in a browser; USER only names the profile." placeholder:"PROVIDER"`
+	Paste     bool   `help:"With --login-with: the browser is on another machine; its page shows a code, to be typed here."`
+	Profile   string `help:"Directory of the messages and the login (default ~/.skein/SERVER/USER)." placeholder:"DIR"`
+	Plain     bool   `help:"Lines in, lines out, also on a terminal; otherwise the chat takes the whole window."`
 }
 
 func (c *chatCmd) Run(ctx context.Context) error {
@@ -61,7 +63,7 @@ func (c *chatCmd) Run(ctx context.Context) error {
 	}
 	client, err := skein.Dial(ctx, c.target(base),
 		skein.WithTokenSource(skein.NewSession(c.Server, tokens, file.Save).Token), skein.WithStore(store),
-		skein.WithCodec(codec), skein.WithDevice(device.Id, device.Class, device.Name), skein.WithClientName("skein-chat/"+version), skein.WithOffline())
+		skein.WithCodec(codec), skein.WithDevice(device.Id, device.Class, device.Name), skein.WithClientName("skein-chat/"+version), skein.WithBaseURL(c.Server), skein.WithOffline())
 	if err != nil {
 		return err
 	}
@@ -122,6 +124,13 @@ func (c *chatCmd) logIn(ctx context.Context, file skein.TokenFile, device *wire.
 		if err == nil || !errors.Is(err, fs.ErrNotExist) {
 			return tokens, err
 		}
+	}
+	if c.LoginWith != "" {
+		tokens, err := logInWith(ctx, c.Server, c.LoginWith, c.Paste, device)
+		if err != nil {
+			return nil, err
+		}
+		return tokens, file.Save(tokens)
 	}
 	password, err := readPassword("Password for " + c.User + ": ")
 	if err != nil {

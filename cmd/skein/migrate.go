@@ -8,16 +8,21 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/skein-im/skein/internal/app"
+	"github.com/skein-im/skein/internal/media/blob"
 	"github.com/skein-im/skein/internal/migrate"
 )
 
 type migrateCmd struct {
-	Data string `help:"The stopped server's data directory." default:"./data" placeholder:"DIR"`
-	To   string `required:"" help:"postgres://… of an empty database, or of one that an interrupted run was filling." placeholder:"URL" env:"SKEIN_STORE"`
-	JSON bool   `name:"json" help:"Print one JSON object on stdout at the end."`
+	Data  string `help:"The stopped server's data directory." default:"./data" placeholder:"DIR"`
+	To    string `required:"" help:"postgres://… of an empty database, or of one that an interrupted run was filling." placeholder:"URL" env:"SKEIN_STORE"`
+	Media string `help:"Copy pictures and files as well, to what media.store will be for the nodes: a directory that they share, or s3://BUCKET/PREFIX?endpoint=URL&region=NAME. Without it they stay where they are." placeholder:"PLACE"`
+	From  string `name:"media-from" help:"Where they are now (default: media in --data)." placeholder:"PLACE"`
+	JSON  bool   `name:"json" help:"Print one JSON object on stdout at the end."`
 }
 
 // Run copies the embedded store to PostgreSQL.
@@ -31,6 +36,10 @@ func (c *migrateCmd) Run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, held.Close()) }()
 	p := &progress{w: os.Stderr, now: time.Now}
+	media, err := c.copyMedia(ctx, held.Directory(), p.tell)
+	if err != nil {
+		return err
+	}
 	s, err := migrate.Run(ctx, migrate.Options{
 		Directory: held.Directory(), Journal: held.Journal(), To: c.To, Progress: p.tell,
 	})
@@ -44,9 +53,54 @@ func (c *migrateCmd) Run(ctx context.Context) (err error) {
 	if c.JSON {
 		enc := json.NewEncoder(os.Stdout)
 		enc.SetIndent("", "  ")
-		return enc.Encode(s)
+		return enc.Encode(struct {
+			migrate.Summary
+			Media *migrate.MediaSummary `json:"media,omitempty"`
+		}{s, media})
 	}
-	return c.print(os.Stdout, s, marker)
+	return errors.Join(c.print(os.Stdout, s, marker), c.printMedia(os.Stdout, media))
+}
+
+// copyMedia copies pictures and files, if that is wanted: before the records, so that no
+// server begins on a store whose media are not there.
+func (c *migrateCmd) copyMedia(ctx context.Context, file string, tell func(migrate.Progress)) (*migrate.MediaSummary, error) {
+	if c.Media == "" {
+		return nil, nil
+	}
+	if c.From == "" {
+		c.From = filepath.Join(c.Data, "media")
+	}
+	spool, err := os.MkdirTemp("", "skein-media-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(spool)
+	from, err := blob.Open(c.From, spool)
+	if err != nil {
+		return nil, fmt.Errorf("--media-from: %w", err)
+	}
+	to, err := blob.Open(c.Media, spool)
+	if err != nil {
+		return nil, fmt.Errorf("--media: %w", err)
+	}
+	s, err := migrate.CopyMedia(ctx, file, from, to, tell)
+	if err != nil {
+		err = fmt.Errorf("%w (what was copied is kept: the same command goes on)", err)
+	}
+	return &s, err
+}
+
+func (c *migrateCmd) printMedia(w io.Writer, s *migrate.MediaSummary) (err error) {
+	if s == nil {
+		_, err = fmt.Fprintln(w, "Pictures and files stay where they are: --media copies them, or set media.store to that directory, which all nodes must reach.")
+		return err
+	}
+	_, err = fmt.Fprintf(w, "Pictures and files copied to %s and found equal: %d blobs, %s (%d were there already). Start the server with --set media.store='%s'.\n", c.Media, s.Blobs, megabytes(s.Bytes), s.There, c.Media)
+	if s.Missing > 0 {
+		_, more := fmt.Fprintf(w, "WARNING: %d blobs that messages name are not at %s, or are damaged there:\n  %s\n", s.Missing, c.From, strings.Join(s.Names, "\n  "))
+		err = errors.Join(err, more)
+	}
+	return err
 }
 
 func (c *migrateCmd) print(w io.Writer, s migrate.Summary, marker string) error {

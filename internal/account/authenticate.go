@@ -69,6 +69,8 @@ func (s *Service) goodToken(ctx context.Context, token string) (im.TokenState, e
 		return im.TokenState{}, err
 	case state.Kind != im.TokenAccess:
 		return im.TokenState{}, im.Errorf(im.CodeTokenInvalid, "this is no access token")
+	case state.Deleted:
+		return im.TokenState{}, accountDeleted()
 	case !state.Ended.IsZero():
 		return im.TokenState{}, im.Errorf(im.CodeSessionRevoked, "the session was ended")
 	case !s.o.Now().Before(state.Expires):

@@ -136,13 +136,16 @@ func (s *Service) login(ctx context.Context, addr string, l Credentials) (Tokens
 	// A second round is for one whose password was changed, or hashed anew, between
 	// the check and the opening of the session.
 	for range 2 {
-		user, err := s.store.UserByName(ctx, name)
+		user, err := s.byName(ctx, name)
 		if err != nil && im.CodeOf(err) != im.CodeNotFound {
 			return Tokens{}, err
 		}
 		hash, err := s.checkPassword(ctx, name, addr, l.Password, user)
 		if err != nil {
 			return Tokens{}, err
+		}
+		if user.Username != name {
+			return Tokens{}, im.Errorf(im.CodeBadCredentials, "this account's username is %s now: log in with that", user.Username)
 		}
 		t, opening, err := s.opening(user.ID, addr, l.Device, s.o.AccessLifetime, l.StayLoggedIn)
 		if err != nil {

@@ -31,6 +31,8 @@ func (s *Service) refresh(ctx context.Context, token string) (Tokens, error) {
 		switch {
 		case state.Kind != im.TokenRefresh:
 			return Tokens{}, im.Errorf(im.CodeTokenInvalid, "this is no refresh token")
+		case state.Deleted:
+			return Tokens{}, accountDeleted()
 		case !state.Ended.IsZero():
 			return Tokens{}, im.Errorf(im.CodeSessionRevoked, "the session was ended")
 		case !state.Replaced.IsZero():

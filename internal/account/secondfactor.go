@@ -87,7 +87,7 @@ func (s *Service) loginWithCode(ctx context.Context, addr string, l CodeLogin) (
 	default:
 		return Tokens{}, err
 	}
-	step, err := s.checkCode(ctx, ticket.User, addr, code)
+	step, err := s.checkCode(ctx, ticket.User, addr, code, func() bool { return s.wasHere(ctx, ticket.User, addr) })
 	if err != nil {
 		return Tokens{}, err
 	}
@@ -118,9 +118,15 @@ func (s *Service) loginWithCode(ctx context.Context, addr string, l CodeLogin) (
 	return t, nil
 }
 
+// nobodys: who has a session makes each address that they come from one of the user's, so
+// that tells nothing of who tries codes with it.
+func nobodys() bool { return false }
+
 // checkCode checks a code of a user's app, or a recovery code, under the throttle: it is
-// charged before, however many are tried at once. What it returns is not used up yet.
-func (s *Service) checkCode(ctx context.Context, user im.UserID, addr, code string) (im.SecondStep, error) {
+// charged before, however many are tried at once. own tells whether the address is the
+// user's own: they are not held to what others tried elsewhere. What it returns is not used
+// up yet.
+func (s *Service) checkCode(ctx context.Context, user im.UserID, addr, code string, own func() bool) (im.SecondStep, error) {
 	factor, err := s.store.SecondFactor(ctx, user)
 	if err != nil && im.CodeOf(err) != im.CodeNotFound {
 		return im.SecondStep{}, err
@@ -128,7 +134,7 @@ func (s *Service) checkCode(ctx context.Context, user im.UserID, addr, code stri
 	if !factor.Active {
 		return im.SecondStep{}, im.Errorf(im.CodeNotFound, "this account has no second factor")
 	}
-	if err := s.throttle.attempt(codesOf+string(user), addr, func() bool { return s.wasHere(ctx, user, addr) }); err != nil {
+	if err := s.throttle.attempt(codesOf+string(user), addr, own); err != nil {
 		return im.SecondStep{}, err
 	}
 	if len(code) == recoveryChars {
@@ -173,7 +179,7 @@ func (s *Service) withPassword(ctx context.Context, actor im.Actor) (im.Credenti
 	}
 	user, err := s.store.UserCredentials(ctx, actor.User)
 	if err == nil && user.PasswordHash == "" {
-		err = im.Errorf(im.CodePermissionDenied, "this user has no password: its tokens are minted")
+		err = im.Errorf(im.CodePermissionDenied, "this user has no password")
 	}
 	return user, err
 }
@@ -278,7 +284,7 @@ func (s *Service) changeSecond(ctx context.Context, actor im.Actor, password, co
 	if _, err := s.ownPassword(ctx, actor, password); err != nil {
 		return err
 	}
-	step, err := s.checkCode(ctx, actor.User, actor.Address, code)
+	step, err := s.checkCode(ctx, actor.User, actor.Address, code, nobodys)
 	if err != nil {
 		return err
 	}

@@ -221,6 +221,32 @@ func TestCodesAreNotGuessed(t *testing.T) {
 	want(t, err, "")
 }
 
+// Who has a session and the password guesses no codes either: that they come from an
+// address makes it none of the user's own.
+func TestCodesAreNotGuessedWithASession(t *testing.T) {
+	f := start(t, withKey)
+	in := f.register("alice", phone("a"))
+	a, _ := f.enrol(in)
+	tried := 0
+	for i := range 60 {
+		addr := fmt.Sprintf("203.0.113.%d", i)
+		if _, err := f.Authenticate(t.Context(), im.Handshake{Token: in.Access, Address: addr}); err != nil {
+			t.Fatal(err)
+		}
+		f.clock.Advance(time.Minute) // an address is noted now and then
+		actor := actorOf(in)
+		actor.Address = addr
+		if err := f.DisableTOTP(t.Context(), actor, password, a.wrong()); im.CodeOf(err) == im.CodeBadCredentials {
+			tried++
+		} else {
+			want(t, err, im.CodeRateLimited)
+		}
+	}
+	if tried < 5 || tried > 30 { // 10, then ever longer apart, up to a quarter of an hour
+		t.Errorf("%d tries at codes in an hour", tried)
+	}
+}
+
 // What is kept of the secret is of no use without the server's key, nor as another
 // user's; with another key recovery codes work still.
 func TestSecretsAreSealed(t *testing.T) {

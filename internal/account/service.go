@@ -119,6 +119,9 @@ type Options struct {
 	// Drive carries out what is promised to a conversation: the notices that a
 	// profile changed. nil: nobody is told.
 	Drive func(ctx context.Context, c im.ConversationID) error
+	// Erased has what follows from the deletion of an account looked up anew: who may write
+	// to whom, and who sees whom. nil: nothing does.
+	Erased func(ctx context.Context, user im.UserID)
 	// Shared: other processes have the same store.
 	Shared bool
 	// Argon are the costs of password hashes.
@@ -129,6 +132,10 @@ type Options struct {
 	DefaultFindPolicy im.FindPolicy
 	// Issuer is what authenticator apps call this server; default Skein.
 	Issuer string
+	// Providers are those by which people log in besides a password.
+	Providers []Provider
+	// ReturnURLs are where browsers may be sent back to from there, besides loopback.
+	ReturnURLs []string
 	// Logger; default none.
 	Logger *slog.Logger
 	// Registerer takes the metrics; nil: nobody does.

@@ -16,6 +16,18 @@ type Store interface {
 	SearchStore
 	SecondStore
 	RegistrationStore
+	IdentityStore
+	ErasureStore
+	NameStore
+}
+
+// ErasureStore deletes accounts.
+type ErasureStore interface {
+	// BeginErasure deletes an account in one step, and returns the sessions that it ended;
+	// of one that was deleted it tells how far that is. not_found; conflict: the password
+	// was changed, or a second factor was added; bad_credentials: the code was used;
+	// permission_denied: they are the last administrator.
+	BeginErasure(ctx context.Context, o im.ErasureOrder) (im.Erasure, []im.SessionID, error)
 }
 
 // SearchStore finds users by their names.
@@ -47,6 +59,33 @@ type SecondStore interface {
 	// ResetPassword uses the ticket up, sets the hash and ends all sessions, which it
 	// returns; not_found: it was used.
 	ResetPassword(ctx context.Context, t im.Ticket, hash string, at time.Time, notices ...im.Promise) ([]im.SessionID, error)
+}
+
+// IdentityStore keeps as whom users log in by providers, and such logins under way.
+type IdentityStore interface {
+	// IdentityOf: not_found if it is nobody's.
+	IdentityOf(ctx context.Context, issuer, subject string) (im.Identity, error)
+	// IdentitiesByEmail returns those with an e-mail that was verified; none for "".
+	IdentitiesByEmail(ctx context.Context, email string, limit int) ([]im.Identity, error)
+	// Identities returns a user's, the oldest first.
+	Identities(ctx context.Context, user im.UserID) ([]im.Identity, error)
+	// LinkIdentity: already_exists: it is somebody's; too_large: the user has most.
+	LinkIdentity(ctx context.Context, i im.Identity, most int, notices ...im.Promise) error
+	// UnlinkIdentity: not_found: it is not the user's; permission_denied: it is the last
+	// one of a user without a password.
+	UnlinkIdentity(ctx context.Context, user im.UserID, id string, notices ...im.Promise) error
+	PutProviderLogin(ctx context.Context, l im.ProviderLogin, now time.Time) error
+	// TakeProviderLogin removes what it returns: of many, one gets it. not_found; too_late.
+	TakeProviderLogin(ctx context.Context, step im.ProviderStep, hash []byte, now time.Time) (im.ProviderLogin, error)
+}
+
+// NameStore changes usernames, and knows those of before.
+type NameStore interface {
+	// Rename: already_exists: the name is another's, or held for another; rate_limited;
+	// permission_denied: the user has none.
+	Rename(ctx context.Context, r im.Renaming, notices ...im.Promise) (im.User, error)
+	// UserByFormerName: not_found: it is held for nobody.
+	UserByFormerName(ctx context.Context, name string, now time.Time) (im.Credentials, error)
 }
 
 // RegistrationStore keeps the links by which people register.

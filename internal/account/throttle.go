@@ -26,6 +26,8 @@ const (
 	countOwn
 	// registrations from one address
 	countRegistrations
+	// logins by a provider that an address began
+	countBegins
 	counts
 )
 
@@ -199,16 +201,22 @@ func (t *throttle) register(addr string) error {
 	if t.registrationsPerHour < 0 {
 		return nil
 	}
+	return t.spend(countRegistrations, addr, t.registrationsPerHour, "too many registrations from this address")
+}
+
+// spend charges an address for something of which it may do so many an hour, all at once
+// if it likes, or tells how long to wait.
+func (t *throttle) spend(count int, addr string, perHour int, why string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	e, now := t.entry(throttleKey{countRegistrations, "", addressKey(addr)}), t.now()
+	e, now := t.entry(throttleKey{count, "", addressKey(addr)}), t.now()
 	used := now
 	if e.until.After(now) {
 		used = e.until
 	}
-	used = used.Add(time.Hour / time.Duration(t.registrationsPerHour))
+	used = used.Add(time.Hour / time.Duration(perHour))
 	if wait := used.Sub(now) - time.Hour; wait > 0 {
-		return limited(wait, "too many registrations from this address")
+		return limited(wait, why)
 	}
 	e.until = used
 	return nil

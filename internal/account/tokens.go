@@ -22,7 +22,10 @@ const (
 	ticketPrefix     = "skt_"
 	resetPrefix      = "skp_"
 	invitationPrefix = "ski_"
-	secretLength     = 43
+	// Of a login by a provider: what the browser goes with, and what it comes back with.
+	statePrefix  = "sks_"
+	backPrefix   = "skb_"
+	secretLength = 43
 )
 
 // NewAdminKey makes an admin key.

@@ -136,7 +136,9 @@ func TestOpenMethods(t *testing.T) {
 	}
 	want := []string{
 		"skein.v1.AccountService/Register", "skein.v1.AccountService/Login", "skein.v1.AccountService/Refresh",
-		"skein.v1.AccountService/LoginWithCode", "skein.v1.AccountService/ResetPassword", "skein.v1.AdminService/ClaimAdmin",
+		"skein.v1.AccountService/LoginWithCode", "skein.v1.AccountService/ResetPassword",
+		"skein.v1.AccountService/ListLoginProviders", "skein.v1.AccountService/BeginProviderLogin", "skein.v1.AccountService/AnswerProviderLogin", "skein.v1.AccountService/FinishProviderLogin",
+		"skein.v1.AdminService/ClaimAdmin",
 	}
 	if !slices.Equal(open, want) {
 		t.Errorf("open methods: %v", open)

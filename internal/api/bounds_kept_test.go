@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/wire"
 )
 
@@ -72,7 +73,17 @@ func tryField(t *testing.T, w *world, d *openAPISchemas, c cell, f protoreflect.
 		if err != nil {
 			t.Fatal(err)
 		}
-		return do(w.http, post(c.method, s.me.token, string(body))).Code
+		resp := do(w.http, post(c.method, s.me.token, string(body)))
+		var refused struct{ Code, Field string }
+		if resp.Code != http.StatusOK {
+			if err := json.Unmarshal(resp.Body.Bytes(), &refused); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if refused.Field == "" && (refused.Code == string(im.CodeInvalidArgument) || refused.Code == string(im.CodeTooLarge)) {
+			t.Errorf("%s, %s = %.60v: refused, and no field is named: %s", c.method, f.JSONName(), value, resp.Body)
+		}
+		return resp.Code
 	}
 	what := fmt.Sprintf("%s, %s", c.method, f.JSONName())
 	if b.Required {

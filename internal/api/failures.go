@@ -16,7 +16,7 @@ func (m Method) Failures() []im.CodeInfo {
 		im.CodeOverloaded, im.CodeRateLimited, im.CodeUnavailable, im.CodeGoingAway, im.CodeInternal, im.CodeCodecUnsupported,
 		im.CodeInvalidArgument, im.CodeTooLarge, im.CodeUnprocessable, im.CodeUnimplemented,
 		// A token that was sent is checked, also where none is needed.
-		im.CodeTokenInvalid, im.CodeTokenExpired, im.CodeSessionRevoked, im.CodeUnauthenticated, im.CodeBanned,
+		im.CodeTokenInvalid, im.CodeTokenExpired, im.CodeSessionRevoked, im.CodeUnauthenticated, im.CodeBanned, im.CodeAccountDeleted,
 	}
 	if m.Who != Anyone {
 		codes = append(codes, im.CodePermissionDenied)
@@ -49,11 +49,19 @@ func ownFailures() map[string][]im.Code {
 	say("AccountService", one(im.CodePermissionDenied, im.CodeAlreadyExists), "Register")
 	say("AccountService", one(im.CodeBadCredentials), "Login", "ChangePassword")
 	say("AccountService", one(im.CodeTotpRequired), "Login")
-	say("AccountService", one(im.CodeBadCredentials), "LoginWithCode", "BeginTotp", "ConfirmTotp", "DisableTotp", "NewRecoveryCodes")
-	say("AccountService", one(im.CodeNotFound), "LoginWithCode", "ConfirmTotp", "DisableTotp", "NewRecoveryCodes", "ResetPassword")
+	say("AccountService", one(im.CodeBadCredentials), "LoginWithCode", "BeginTotp", "ConfirmTotp", "DisableTotp", "NewRecoveryCodes", "DeleteAccount")
+	say("AccountService", one(im.CodeNotFound), "LoginWithCode", "ConfirmTotp", "DisableTotp", "DeleteAccount", "NewRecoveryCodes", "ResetPassword")
 	say("AccountService", one(im.CodeTooLate), "LoginWithCode", "ResetPassword")
 	say("AccountService", one(im.CodePermissionDenied), "LoginWithCode")
 	say("AccountService", one(im.CodeAlreadyExists), "BeginTotp")
+	say("AccountService", one(im.CodeNotFound), "BeginProviderLogin", "AnswerProviderLogin", "FinishProviderLogin", "LinkIdentity", "UnlinkIdentity")
+	say("AccountService", one(im.CodeTooLate), "AnswerProviderLogin", "FinishProviderLogin", "LinkIdentity")
+	say("AccountService", one(im.CodePermissionDenied), "AnswerProviderLogin", "FinishProviderLogin")
+	say("AccountService", one(im.CodeTotpRequired), "FinishProviderLogin")
+	say("AccountService", one(im.CodeBadCredentials), "LinkIdentity", "UnlinkIdentity")
+	say("AccountService", one(im.CodeAlreadyExists), "LinkIdentity", "ChangeUsername")
+	say("AccountService", one(im.CodeBadCredentials), "ChangeUsername")
+	say("AdminService", one(im.CodeAlreadyExists, im.CodeNotFound), "SetUsername")
 	say("AdminService", one(im.CodeNotFound), "RevokeRegistrationLink", "CreateResetLink")
 	say("AccountService", one(im.CodeTokenReused), "Refresh")
 	say("AccountService", one(im.CodeNotFound), "RevokeSession")
@@ -80,6 +88,6 @@ func ownFailures() map[string][]im.Code {
 	say("AdminService", one(im.CodePermissionDenied, im.CodeAlreadyExists), "ClaimAdmin")
 	say("AdminService", one(im.CodeAlreadyExists), "CreateUser", "MintToken")
 	say("AdminService", one(im.CodeAlreadyExists, im.CodeNotFound), "CreateGroupFor")
-	say("AdminService", one(im.CodeNotFound), "ListUserSessions", "KickUser", "SetRetention", "GetRetention")
+	say("AdminService", one(im.CodeNotFound), "ListUserSessions", "KickUser", "EraseUser", "SetRetention", "GetRetention")
 	return all
 }

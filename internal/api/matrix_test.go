@@ -31,7 +31,7 @@ var everybody = []string{asNone, asStranger, asFriend, asBlocked, asEx, asMember
 
 // short names of codes in the table.
 var outcomes = map[string]im.Code{
-	"ok": "", "NT": im.CodeUnauthenticated, "PD": im.CodePermissionDenied, "NF": im.CodeNotFound, "NC": im.CodeNotContact, "BT": im.CodeTokenInvalid, "AE": im.CodeAlreadyExists,
+	"ok": "", "NT": im.CodeUnauthenticated, "PD": im.CodePermissionDenied, "NF": im.CodeNotFound, "NC": im.CodeNotContact, "BT": im.CodeTokenInvalid, "BC": im.CodeBadCredentials, "AE": im.CodeAlreadyExists,
 }
 
 // Rows that many methods share.
@@ -85,7 +85,7 @@ type cell struct {
 }
 
 // matrix has at least one row for every method.
-var matrix = slices.Concat(mostCells, securityCells)
+var matrix = slices.Concat(mostCells, securityCells, providerCells)
 
 var mostCells = []cell{
 	{"AccountService/Register", "", anyone, func(s *scene) proto.Message {
@@ -385,6 +385,14 @@ var mostCells = []cell{
 	}},
 	{"MediaService/LinkMedia", "without saying which", inGroup, func(s *scene) proto.Message {
 		return &wire.LinkMediaRequest{Media: &wire.MediaPlace{Id: s.shows()}}
+	}},
+	{"MediaService/LinkMedia", "the picture of a preview in the group", inGroup, func(s *scene) proto.Message {
+		id, seq := s.previews()
+		return &wire.LinkMediaRequest{Media: &wire.MediaPlace{Id: id, Conversation: s.group, Seq: seq}}
+	}},
+	{"MediaService/LinkMedia", "that, without saying where", inGroup, func(s *scene) proto.Message {
+		id, _ := s.previews()
+		return &wire.LinkMediaRequest{Media: &wire.MediaPlace{Id: id}}
 	}},
 	{"MediaService/LinkMedia", "bob's, before he names it", nobody, func(s *scene) proto.Message {
 		return &wire.LinkMediaRequest{Media: &wire.MediaPlace{Id: s.uploads(s.bob)}}

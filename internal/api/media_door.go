@@ -49,6 +49,7 @@ func (d *door) media(w http.ResponseWriter, r *http.Request) {
 	err := errNoMedia
 	if d.o.Media != nil {
 		if served := serve(writeSlowly{w, s}, r); served != nil {
+			s.answers()
 			code = d.failMedia(w, r, name, served)
 		}
 	} else {
@@ -87,6 +88,10 @@ func (s *slow) until() time.Time {
 	return most
 }
 
+// answers gives the answer time of its own: a picture may have waited for others for long
+// since the last byte of it came.
+func (s *slow) answers() { _ = s.c.SetWriteDeadline(time.Now().Add(2 * s.wait)) }
+
 type readSlowly struct{ *slow }
 
 func (s readSlowly) Read(p []byte) (int, error) {
@@ -100,6 +105,11 @@ func (s readSlowly) Read(p []byte) (int, error) {
 type writeSlowly struct {
 	http.ResponseWriter
 	s *slow
+}
+
+func (w writeSlowly) WriteHeader(status int) {
+	w.s.answers()
+	w.ResponseWriter.WriteHeader(status)
 }
 
 func (w writeSlowly) Write(p []byte) (int, error) {

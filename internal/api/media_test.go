@@ -9,9 +9,11 @@ import (
 	"image/png"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/media"
@@ -74,6 +76,19 @@ func (w *world) status(what string, q request, want int) *httptest.ResponseRecor
 
 func base(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
 
+// What is refused with its first bytes is no upload: no id is told, and nothing is left.
+func TestRefusedAtOnce(t *testing.T) {
+	w := newWorld(t)
+	ann := w.person("ann")
+	content := strings.Repeat("0123456789", 5000)
+	for range 40 { // more than may be open
+		r := w.status("a wrong sum at once", tusOf("POST", uploadsPath, ann.token, content, "Upload-Length", "50000", "Upload-Checksum", "sha1 "+base(strings.Repeat("x", 20))), statusChecksum)
+		if r.Header().Get("Location") != "" {
+			t.Fatal(r.Header())
+		}
+	}
+}
+
 // An upload by tus: begun, gone on with, asked about, complete; then a message names it, and
 // who reads that fetches it, until it is taken back.
 func TestUpload(t *testing.T) {
@@ -110,7 +125,6 @@ func TestUpload(t *testing.T) {
 	how("20000")
 	w.status("the rest", tusOf("PATCH", at, ann.token, content[20000:], "Upload-Offset", "20000", "Upload-Checksum", "sha256 "+base(string(sum[:]))), http.StatusNoContent)
 	how("50000")
-
 	chat := dm(ann, bob)
 	var sent wire.SendMessageResponse
 	w.must(ann.token, "MessageService/SendMessage", &wire.SendMessageRequest{Conversation: chat, Content: text("read this"), Media: []string{id}}, &sent)
@@ -192,6 +206,45 @@ func TestNamedUploads(t *testing.T) {
 	}
 	if r = fetch(eve, ""); r.Code != 200 {
 		t.Errorf("by the copy yet: %d", r.Code)
+	}
+}
+
+// A message that is sent later names uploads, its sender's own alone, and whoever may read
+// it may fetch them, from then on.
+func TestScheduledMedia(t *testing.T) {
+	w := newWorld(t)
+	ann, bob := w.person("ann"), w.person("bob")
+	w.befriend(ann, bob)
+	chat, id := dm(ann, bob), w.upload(ann, "words")
+	later := func(media ...string) *wire.ScheduleMessageRequest {
+		return &wire.ScheduleMessageRequest{Message: &wire.SendMessageRequest{Conversation: chat, Content: text("soon"), Media: media}, AtMs: time.Now().Add(time.Hour).UnixMilli()}
+	}
+	for field, c := range map[string]struct {
+		token string
+		req   *wire.ScheduleMessageRequest
+		code  im.Code
+	}{
+		"message.media[0]": {bob.token, later(id), im.CodeNotFound},
+		"message.media[1]": {ann.token, later(id, strings.Repeat("A", 26)), im.CodeNotFound},
+		"message.media":    {ann.token, later(make([]string, 11)...), im.CodeTooLarge},
+	} {
+		code, got := w.refusal(c.token, "MessageService/ScheduleMessage", c.req)
+		if code != c.code || got != field {
+			t.Errorf("%s: %s of %q", field, code, got)
+		}
+	}
+	var kept wire.ScheduleMessageResponse
+	w.must(ann.token, "MessageService/ScheduleMessage", later(id), &kept)
+	var all wire.ListScheduledResponse
+	w.must(ann.token, "MessageService/ListScheduled", &wire.ListScheduledRequest{}, &all)
+	if len(all.GetScheduled()) != 1 || !slices.Equal(all.Scheduled[0].GetMessage().GetMedia(), []string{id}) {
+		t.Errorf("scheduled: %v", all.GetScheduled())
+	}
+	if code := w.call(bob.token, "MediaService/LinkMedia", &wire.LinkMediaRequest{Media: &wire.MediaPlace{Id: id}}, nil); code != im.CodeNotFound {
+		t.Errorf("bob fetches what was not sent: %s", code)
+	}
+	if code := w.call(ann.token, "MediaService/DeleteMedia", &wire.DeleteMediaRequest{Id: id}, nil); code != im.CodePermissionDenied {
+		t.Errorf("thrown away while a message waits for it: %s", code)
 	}
 }
 
@@ -299,5 +352,72 @@ func TestUploadRefused(t *testing.T) {
 		if h := r.Header(); r.Code != 200 || h.Get("Content-Type") != "application/octet-stream" || !strings.HasPrefix(h.Get("Content-Disposition"), "attachment") {
 			t.Error(r.Code, h)
 		}
+	}
+}
+
+// previews is the picture of the preview of a message of bob's in the group, and that
+// message's seq.
+func (s *scene) previews() (id string, seq uint64) {
+	s.t.Helper()
+	const link = "https://tea.example/green"
+	var r wire.SendMessageResponse
+	s.must(s.bob.token, "MessageService/SendMessage", &wire.SendMessageRequest{Conversation: s.group, Content: text(link)}, &r)
+	return s.preview(s.group, r.GetSeq(), link), r.GetSeq()
+}
+
+// preview gives a message a preview with a picture, whose id it returns.
+func (w *world) preview(c string, seq uint64, link string) string {
+	w.t.Helper()
+	var b bytes.Buffer
+	err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 40, 30)))
+	id := ""
+	if err == nil {
+		id, err = w.media.KeepSmall(w.t.Context(), b.Bytes())
+	}
+	if err == nil {
+		err = w.messages.AddPreview(w.t.Context(), im.ConversationID(c), seq, &im.Preview{URL: link, Title: "Tea", Image: id})
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return id
+}
+
+// Who reads a message fetches the picture of its preview; nobody else, and nobody any more
+// when the message has it no more.
+func TestPreviewPictures(t *testing.T) {
+	w := newWorld(t)
+	ann, bob, cem := w.person("ann"), w.person("bob"), w.person("cem")
+	w.befriend(ann, bob)
+	chat, link := dm(ann, bob), "https://tea.example/green"
+	fetch := func(p person, id string, seq uint64, want int) {
+		t.Helper()
+		for _, at := range []string{"", "?conversation=" + chat + "&seq=" + strconv.FormatUint(seq, 10)} {
+			for _, path := range []string{mediaPath + id, mediaPath + id + thumbnailPath} {
+				w.status(p.username+" "+path+at, request{method: "GET", path: path + at, header: http.Header{"Authorization": {"Bearer " + p.token}}}, want)
+			}
+		}
+	}
+	say := func() (id string, seq uint64) {
+		var r wire.SendMessageResponse
+		w.must(ann.token, "MessageService/SendMessage", &wire.SendMessageRequest{Conversation: chat, Content: text("see " + link)}, &r)
+		return w.preview(chat, r.GetSeq(), link), r.GetSeq()
+	}
+	id, seq := say()
+	fetch(ann, id, seq, 200)
+	fetch(bob, id, seq, 200)
+	fetch(cem, id, seq, 404)
+	w.must(ann.token, "MessageService/EditMessage", &wire.EditMessageRequest{Conversation: chat, Seq: seq, Content: text("no link")}, nil)
+	fetch(ann, id, seq, 404)
+	fetch(bob, id, seq, 404)
+	id, seq = say()
+	w.must(ann.token, "MessageService/RecallMessage", &wire.RecallMessageRequest{Conversation: chat, Seq: seq}, nil)
+	fetch(ann, id, seq, 404)
+	fetch(bob, id, seq, 404)
+	// Nobody names the server's uploads for themselves.
+	id, _ = say()
+	code := w.call(bob.token, "MessageService/SendMessage", &wire.SendMessageRequest{Conversation: chat, Content: text("mine"), Media: []string{id}}, nil)
+	if code != im.CodeNotFound {
+		t.Error("named by a user:", code)
 	}
 }

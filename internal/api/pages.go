@@ -50,6 +50,8 @@ func (d *door) pages(mux *http.ServeMux) {
 	mux.HandleFunc("GET /claim", func(w http.ResponseWriter, r *http.Request) {
 		showClaim(w, page, http.StatusOK, claimView{Code: r.URL.Query().Get("code")})
 	})
+	back := template.Must(template.ParseFS(static, "static/callback.html"))
+	mux.HandleFunc("GET "+CallbackPath, func(w http.ResponseWriter, r *http.Request) { d.callback(w, r, back) })
 	mux.HandleFunc("POST /claim", func(w http.ResponseWriter, r *http.Request) { d.claim(w, r, page) })
 }
 

@@ -43,11 +43,8 @@ func (c *Calls) scheduleMessage(ctx context.Context, actor im.Actor, r *wire.Sch
 
 // notLater refuses what a message that is sent later cannot say.
 func notLater(m *wire.SendMessageRequest) error {
-	switch {
-	case m.GetStreaming():
+	if m.GetStreaming() {
 		return im.Wrong("message.streaming", "must not be said of a message that is sent later")
-	case len(m.GetMedia()) > 0:
-		return im.Wrong("message.media", "must not be said of a message that is sent later")
 	}
 	return nil
 }
@@ -135,7 +132,8 @@ func scheduled(s *im.Scheduled) *wire.Scheduled {
 	}
 	out := &wire.Scheduled{
 		Message: &wire.SendMessageRequest{
-			Conversation: string(m.Conversation), Id: m.ID[:], Content: e.Content, ReplyTo: e.ReplyTo, Mentions: e.Mentions, Extra: e.Extra, Poll: e.Poll, GroupMention: e.GroupMention, Silent: e.Silent,
+			Conversation: string(m.Conversation), Id: m.ID[:], Content: e.Content, ReplyTo: e.ReplyTo, Mentions: e.Mentions, Extra: e.Extra, Poll: e.Poll, GroupMention: e.GroupMention, Silent: e.Silent, NoPreview: e.NoPreview,
+			Media: entrycodec.MediaIDs(m.Body),
 		},
 		AtMs: contract.Millis(s.At), CreatedAtMs: contract.Millis(s.Created), State: wire.ScheduledState(s.State),
 	}

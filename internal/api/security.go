@@ -17,6 +17,8 @@ func (c *Calls) securityRows() []row {
 	return []row{
 		newRow("AccountService/LoginWithCode", Anyone, ClassCredential, small, c.loginWithCode),
 		newRow("AccountService/ResetPassword", Anyone, ClassCredential, small, c.resetPassword),
+		newRow("AccountService/DeleteAccount", User, ClassCredential, small, c.deleteAccount),
+		newRow("AdminService/EraseUser", Admin, ClassAdmin, small, c.eraseUser),
 		newRow("AccountService/GetSecurity", User, ClassRead, small, c.getSecurity),
 		newRow("AccountService/BeginTotp", User, ClassCredential, small, c.beginTotp),
 		newRow("AccountService/ConfirmTotp", User, ClassCredential, small, c.confirmTotp),

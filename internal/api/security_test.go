@@ -123,11 +123,20 @@ var securityCells = []cell{
 	{"AccountService/NewRecoveryCodes", "", users, func(s *scene) proto.Message {
 		return &wire.NewRecoveryCodesRequest{Password: password, Code: s.secured(s.me)[0]}
 	}},
+	{"AccountService/DeleteAccount", "", "NT ok ok ok ok ok ok ok PD PD", func(s *scene) proto.Message { return &wire.DeleteAccountRequest{Password: password} }},
+	{"AccountService/DeleteAccount", "a wrong password", cellsOf(users, "ok", "BC"), func(*scene) proto.Message {
+		return &wire.DeleteAccountRequest{Password: "wrong horse"}
+	}},
+	{"AdminService/EraseUser", "", admins, func(s *scene) proto.Message { return &wire.EraseUserRequest{User: s.bob.id} }},
+	{"AdminService/EraseUser", "nobody", cellsOf(admins, "ok", "NF"), func(*scene) proto.Message { return &wire.EraseUserRequest{User: "nobody-there"} }},
 	{"AdminService/CreateRegistrationLink", "", admins, func(*scene) proto.Message { return &wire.CreateRegistrationLinkRequest{Note: "sales", MaxUses: 2} }},
 	{"AdminService/ListRegistrationLinks", "", admins, func(*scene) proto.Message { return &wire.ListRegistrationLinksRequest{} }},
 	{"AdminService/RevokeRegistrationLink", "", admins, func(s *scene) proto.Message { return &wire.RevokeRegistrationLinkRequest{Id: s.registration()} }},
 	{"AdminService/CreateResetLink", "", admins, func(s *scene) proto.Message { return &wire.CreateResetLinkRequest{User: s.bob.id} }},
 }
+
+// cellsOf is a row of cells with others for some.
+func cellsOf(row, was, is string) string { return strings.ReplaceAll(row, was, is) }
 
 // Each refusal names the field.
 func TestBadSecurityRequests(t *testing.T) {
@@ -154,6 +163,10 @@ func TestBadSecurityRequests(t *testing.T) {
 		{"AdminService/CreateRegistrationLink", &wire.CreateRegistrationLinkRequest{MaxUses: 100_001}, im.CodeInvalidArgument, "maxUses"},
 		{"AdminService/CreateRegistrationLink", &wire.CreateRegistrationLinkRequest{LifetimeMs: -1}, im.CodeInvalidArgument, "lifetimeMs"},
 		{"AdminService/RevokeRegistrationLink", &wire.RevokeRegistrationLinkRequest{Id: "a b"}, im.CodeInvalidArgument, "id"},
+		{"AccountService/DeleteAccount", &wire.DeleteAccountRequest{}, im.CodeInvalidArgument, "password"},
+		{"AccountService/DeleteAccount", &wire.DeleteAccountRequest{Password: "12345678", Code: long}, im.CodeTooLarge, "code"},
+		{"AdminService/EraseUser", &wire.EraseUserRequest{}, im.CodeInvalidArgument, "user"},
+		{"AdminService/EraseUser", &wire.EraseUserRequest{User: "a b"}, im.CodeInvalidArgument, "user"},
 		{"AdminService/CreateResetLink", &wire.CreateResetLinkRequest{}, im.CodeInvalidArgument, "user"},
 		{"AdminService/CreateResetLink", &wire.CreateResetLinkRequest{User: "bob", LifetimeMs: 1 << 50}, im.CodeInvalidArgument, "lifetimeMs"},
 	} {

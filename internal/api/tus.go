@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/base64"
@@ -137,6 +138,8 @@ func (d *door) tusCreate(w http.ResponseWriter, r *http.Request, user im.UserID)
 	id := u.ID
 	if with {
 		if u, err = d.o.Media.Write(r.Context(), user, id, 0, r.Body, sum); err != nil {
+			// The answer names no upload, so nobody could go on with it, or end it.
+			_ = d.o.Media.Drop(context.WithoutCancel(r.Context()), user, id)
 			return tusError(err)
 		}
 	}

@@ -214,7 +214,7 @@ func newWorld(t *testing.T) *world {
 	members.contacts = contact.New(db, db, runner, contact.Options{Lifetimes: db})
 	members.groups = group.New(db, db, db, runner, group.Options{StrangersPerDay: -1})
 	accounts := account.New(db, account.Options{
-		OpenRegistration: true, SealKey: account.SealKey("the key of the tests"), RegistrationsPerHour: -1, AdminKeyHash: account.HashKey(adminKey),
+		OpenRegistration: true, Providers: theProviders, SealKey: account.SealKey("the key of the tests"), RegistrationsPerHour: -1, AdminKeyHash: account.HashKey(adminKey),
 		Argon: account.Argon{MemoryKiB: 8, Time: 1, Threads: 1},
 	})
 	index, err := searchsqlite.New(filepath.Join(dir, "search.db"))
@@ -229,7 +229,7 @@ func newWorld(t *testing.T) *world {
 		db.Close()
 	})
 	calls := NewCalls(Deps{Accounts: accounts, Contacts: members.contacts, Groups: members.groups, Messages: messages, Lists: messages, Search: search.New(index, search.NewIndexer(index, journal, db, quiet(), nil), messages, nil), Retention: messages, Keeper: db, Media: uploads, Later: later.New(later.Options{
-		Store: db, Due: db, Lease: db, Send: messages.Send, Drive: runner.Help,
+		Store: db, Due: db, Lease: db, Send: messages.Send, Drive: runner.Help, Name: messages.NameLater, Doubt: messages.DoubtLater,
 		MaySend: func(ctx context.Context, u im.UserID, c im.ConversationID) error {
 			_, err := members.MaySend(ctx, u, c, im.EntryMessage)
 			return err
@@ -289,6 +289,24 @@ func (w *world) failure(method string, rec *httptest.ResponseRecorder) im.Code {
 		w.t.Errorf("%s: %s with status %d: %s", method, e.Code, rec.Code, rec.Body)
 	}
 	return e.Code
+}
+
+// refusal calls a method that is to be refused, and tells the code and the field.
+func (w *world) refusal(token, method string, in proto.Message) (code im.Code, field string) {
+	w.t.Helper()
+	body, err := protojson.Marshal(in)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	rec := do(w.http, post(method, token, string(body)))
+	if rec.Code == http.StatusOK {
+		return "", ""
+	}
+	var e struct{ Field string }
+	if err := json.Unmarshal(rec.Body.Bytes(), &e); err != nil {
+		w.t.Fatal(err)
+	}
+	return w.failure(method, rec), e.Field
 }
 
 func (w *world) must(token, method string, in, out proto.Message) {

@@ -33,6 +33,7 @@ import (
 	"github.com/skein-im/skein/internal/media"
 	"github.com/skein-im/skein/internal/messaging"
 	"github.com/skein-im/skein/internal/outbox"
+	"github.com/skein-im/skein/internal/preview"
 	"github.com/skein-im/skein/internal/remote"
 	"github.com/skein-im/skein/internal/search"
 	"github.com/skein-im/skein/internal/transport/tcp"
@@ -92,11 +93,13 @@ type App struct {
 	later      *later.Service
 	media      *media.Service // nil: no uploads are taken
 	timers     *later.Timers
+	erasures   *later.Erasures
 	retention  *later.Retention // nil: messages are kept for ever
 	followers  []*feed.Follower
 	audit      *audit.File  // nil without one
 	index      search.Index // nil without one
 	indexer    *search.Indexer
+	previews   *preview.Service // what links lead to
 	gateway    *gateway.Gateway
 	// devices and limiter are what both doors of this process count.
 	devices *limits.Devices
@@ -194,7 +197,7 @@ func (a *App) makeServices(ctx context.Context, o Options) error {
 		a.makeGateway(o)
 	}
 	if a.logic == nil {
-		return nil
+		return a.makeMediaApart()
 	}
 	var gateways im.Dispatch = a.gateway
 	if a.node != nil {
@@ -285,29 +288,11 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 	}
 	m.contacts = contact.New(a.directory, a.directory, a.outbox, contacts)
 	m.groups = group.New(a.directory, a.directory, a.directory, a.outbox, group.Options{
-		MaxMembers: c.Groups.MaxMembers, MaxGroups: c.Groups.MaxPerUser, AddsPerHour: c.Groups.MaxAddsPerHour, StrangersPerDay: c.Groups.MaxStrangersPerDay, Shared: shared, Help: m.Help, Now: a.now, Registerer: a.metrics,
+		MaxMembers: c.Groups.MaxMembers, MaxGroups: c.Groups.MaxPerUser, AddsPerHour: c.Groups.MaxAddsPerHour, StrangersPerDay: c.Groups.MaxStrangersPerDay, Shared: shared, Places: a.directory, Help: m.Help, Now: a.now, Registerer: a.metrics,
 	})
-	policy := account.DMContacts
-	if c.Accounts.DMPolicy == "everyone" {
-		policy = account.DMEveryone
+	if err := a.makeAccounts(key, gateways); err != nil {
+		return err
 	}
-	a.accounts = account.New(a.directory, account.Options{
-		OpenRegistration:    c.Accounts.Registration == "open",
-		InvitedRegistration: c.Accounts.Registration == "invitation",
-		SealKey:             account.SealKey(key),
-		AccessLifetime:      time.Duration(c.Accounts.AccessLifetime),
-		RefreshLifetime:     time.Duration(c.Accounts.RefreshLifetime),
-		AdminKeyHash:        account.HashKey(key),
-		DevicePolicy:        c.Accounts.DevicePolicy,
-		Control:             gateways.Control,
-		Drive:               a.outbox.Help,
-		DefaultDMPolicy:     policy,
-		DefaultFindPolicy:   map[string]im.FindPolicy{"contacts": im.FindContacts, "nobody": im.FindNobody}[c.Accounts.FindPolicy],
-		Shared:              shared,
-		Now:                 a.now,
-		Logger:              a.log,
-		Registerer:          a.metrics,
-	})
 	a.makeLater(m)
 	a.logic.Service, a.logic.accounts = a.messaging, a.accounts
 	a.logic.calls = api.NewCalls(api.Deps{
@@ -340,8 +325,7 @@ func (a *App) catchUp(ctx context.Context) (err error) {
 		}
 	}
 	a.outbox.Start()
-	a.later.Start()
-	a.timers.Start()
+	a.startLater()
 	a.startSweeping()
 	return a.prepareClaim(ctx)
 }
@@ -564,10 +548,7 @@ func (a *App) close() error {
 			s.close()
 		}
 	}
-	if a.later != nil {
-		a.later.Close()
-		a.timers.Close()
-	}
+	a.closeLater()
 	a.endSweeping()
 	if a.outbox != nil {
 		a.outbox.Close()

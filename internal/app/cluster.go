@@ -98,6 +98,13 @@ func (b backend) Standing(ctx context.Context, u im.UserID) (im.Standing, error)
 	return b.a.standing(ctx, u)
 }
 
+func (b backend) Media(ctx context.Context, method string, payload []byte) ([]byte, error) {
+	if b.a.media == nil {
+		return nil, im.Errorf(im.CodeUnimplemented, "this server takes no uploads")
+	}
+	return b.a.media.Answer(ctx, method, payload)
+}
+
 func (b backend) Forget(x, y im.UserID) {
 	b.a.members.contacts.Forget(x, y)
 }

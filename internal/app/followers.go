@@ -24,6 +24,7 @@ func (a *App) makeFollowers() error {
 	if err := a.makeIndex(); err != nil {
 		return err
 	}
+	a.followLinks()
 	if a.cfg.Audit.File == "" {
 		return nil
 	}

@@ -1,14 +1,17 @@
 package app
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/skein-im/skein/internal/config"
+	"github.com/skein-im/skein/internal/entrycodec"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/media"
 	"github.com/skein-im/skein/internal/media/blob"
@@ -24,7 +27,7 @@ const openUploads = 16
 // is of no use to other nodes.
 func mediaPlace(c *config.Config) string {
 	switch {
-	case c.Media.Store == "off", c.Media.Store == "" && c.Store != "":
+	case c.Media.Store == "off", c.Media.Store == "" && (c.Store != "" || !c.Is(config.RoleLogic)):
 		return ""
 	case c.Media.Store == "":
 		return "media"
@@ -40,44 +43,127 @@ func mediaBytes(c *config.Config) int64 {
 	return int64(c.Media.MaxBytes)
 }
 
-// makeMedia makes what takes uploads, if the settings say where they are kept.
-func (a *App) makeMedia(adminKey string) error {
-	place, c := mediaPlace(&a.cfg), &a.cfg.Media
+// mediaDir is the directory of uploads below a data directory, "" if they are elsewhere.
+func mediaDir(c *config.Config, data string) string {
+	place := mediaPlace(c)
+	if place == "" || strings.Contains(place, "://") {
+		return ""
+	}
+	if filepath.IsAbs(place) {
+		var err error
+		if data, err = filepath.Abs(data); err != nil {
+			return ""
+		}
+		if place, err = filepath.Rel(data, place); err != nil {
+			return ""
+		}
+	}
+	if !filepath.IsLocal(place) {
+		return ""
+	}
+	return filepath.ToSlash(filepath.Clean(place))
+}
+
+// MediaDir is the directory below the data directory that has uploads, with slashes; "":
+// they are elsewhere, or none are taken.
+func MediaDir(c config.Config) string { return mediaDir(&c, c.Data) }
+
+// OpenMedia opens where a server with these settings, and that data directory, keeps
+// uploads; nil: none are taken.
+func OpenMedia(c config.Config, data string) (blob.Store, error) {
+	place := mediaPlace(&c)
 	if place == "" {
-		return nil
+		return nil, nil
 	}
 	if !strings.Contains(place, "://") && !filepath.IsAbs(place) {
-		place = a.data.file(place)
+		place = filepath.Join(data, place)
 	}
-	spool := a.data.file("spool")
-	if err := platform.MkdirAll(spool); err != nil {
-		return fmt.Errorf("media.store: %w", err)
+	spool := filepath.Join(data, "spool")
+	if strings.Contains(place, "://") {
+		if err := platform.MkdirAll(spool); err != nil {
+			return nil, fmt.Errorf("media.store: %w", err)
+		}
 	}
 	store, err := blob.Open(place, spool)
 	if err != nil {
-		return fmt.Errorf("media.store: %w", err)
+		return nil, fmt.Errorf("media.store: %w", err)
 	}
-	// The admin key is what all nodes have, and nobody else.
-	key := hmac.New(sha256.New, []byte(adminKey))
-	key.Write([]byte("skein media links"))
-	a.media = media.New(media.Options{
-		Uploads: a.directory, Names: a.directory, Store: store,
-		Pictures: picture.NewMaker(picture.Options{MaxPixels: int64(c.MaxPixels), Memory: int64(c.PictureMemory)}),
-		Quota:    im.MediaQuota{Bytes: int64(c.UserBytes), Open: openUploads, PerHour: c.UploadsPerHour},
-		MaxBytes: int64(c.MaxBytes), UploadTime: time.Duration(c.UploadTime), MinFree: int64(a.cfg.Journal.MinFree),
-		Key: key.Sum(nil), Now: a.now, Logger: a.log,
-	})
+	return store, nil
+}
+
+// makeMedia makes what takes uploads, if the settings say where they are kept.
+func (a *App) makeMedia(adminKey string) error {
+	store, err := OpenMedia(a.cfg, a.cfg.Data)
+	if store == nil || err != nil {
+		return err
+	}
+	o := a.mediaOptions(store, adminKey)
+	o.Uploads, o.Names, o.Waits, o.Left = a.directory, a.directory, a.waits, a.left
+	a.media = media.New(o)
 	return nil
 }
 
-// newMessaging makes what carries messages; it and media ask each other.
-func (a *App) newMessaging(o messaging.Options) *messaging.Service {
-	if a.media == nil {
-		return messaging.New(o)
+func (a *App) mediaOptions(store media.Store, adminKey string) media.Options {
+	// The admin key is what all nodes have, and nobody else.
+	key := hmac.New(sha256.New, []byte(adminKey))
+	key.Write([]byte("skein media links"))
+	c := &a.cfg.Media
+	return media.Options{
+		Store:    store,
+		Pictures: picture.NewMaker(picture.Options{MaxPixels: int64(c.MaxPixels), Memory: int64(c.PictureMemory)}),
+		Quota:    im.MediaQuota{Bytes: int64(c.UserBytes), Open: openUploads, PerHour: c.UploadsPerHour},
+		MaxBytes: int64(c.MaxBytes), UploadTime: time.Duration(c.UploadTime), MinFree: int64(a.cfg.Journal.MinFree),
+		Key: key.Sum(nil), Now: a.now, Logger: a.log, Registerer: a.metrics,
 	}
-	o.Media = a.media
+}
+
+// makeMediaApart makes what takes uploads on a node without the role logic: it keeps and
+// reads bytes where those with it do, and asks them for everything else.
+func (a *App) makeMediaApart() error {
+	place := mediaPlace(&a.cfg)
+	if place == "" || !a.cfg.Is(config.RoleAPI) {
+		return nil
+	}
+	if !strings.Contains(place, "://") && !filepath.IsAbs(place) {
+		return fmt.Errorf("media.store: %q is in this node's own data directory: without the role logic it must be what all nodes share, the absolute path of a directory or s3://BUCKET/PREFIX", place)
+	}
+	store, err := OpenMedia(a.cfg, a.cfg.Data)
+	if err != nil {
+		return err
+	}
+	o := a.mediaOptions(store, clusterKey(a.cfg.Node.Secret))
+	o.Elsewhere = &media.Elsewhere{Ask: a.node.Media}
+	o.Uploads = o.Elsewhere
+	a.media = media.New(o)
+	return nil
+}
+
+// left tells whether the account of a user was deleted.
+func (a *App) left(ctx context.Context, u im.UserID) (bool, error) {
+	users, err := a.directory.Users(ctx, []im.UserID{u})
+	return err == nil && (len(users) == 0 || users[0].Deleted), err
+}
+
+// waits tells whether a message that names an upload is scheduled.
+func (a *App) waits(ctx context.Context, n im.MediaName) (bool, error) {
+	m, err := a.directory.Scheduled(ctx, n.Sender, n.ID)
+	if im.CodeOf(err) == im.CodeNotFound {
+		return false, nil
+	}
+	return err == nil && m.Message.Conversation == n.Conversation && slices.Contains(entrycodec.MediaIDs(m.Message.Body), n.Media), err
+}
+
+// newMessaging makes what carries messages, and what looks at their links; it and media
+// ask each other.
+func (a *App) newMessaging(o messaging.Options) *messaging.Service {
+	if a.media != nil {
+		o.Media = a.media
+	}
 	s := messaging.New(o)
-	a.media.Use(s)
+	if a.media != nil {
+		a.media.Use(s)
+	}
+	a.makePreviews(s)
 	return s
 }
 

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/skein-im/skein/internal/api"
 	"github.com/skein-im/skein/internal/feed"
@@ -19,6 +20,10 @@ var searchFollower = fmt.Sprintf("search%d", token.Version)
 
 // searchConns is how many connections a node has for the search.
 const searchConns = 4
+
+// indexEvery is how often the index is written at most. A message is found so much later,
+// and who looks for it just then waits; each write costs as much as dozens of messages.
+const indexEvery = 200 * time.Millisecond
 
 // searchFile is the index of the search, in the data directory. It is not in backups.
 const searchFile = "search.db"
@@ -45,6 +50,7 @@ func (a *App) makeIndex() error {
 	a.indexer = search.NewIndexer(a.index, a.journal, a.directory, a.log, a.metrics)
 	a.followers = append(a.followers, feed.New(feed.Options{
 		Name: searchFollower, Journal: a.indexer, Store: a.indexer, Node: a.cfg.Node.Name, Alone: a.shared == nil, Logger: a.log, Registerer: a.metrics,
+		Gather: indexEvery,
 		Handler: func(ctx context.Context, entries []im.Entry) error {
 			if err := a.indexer.Handle(ctx, entries); err != nil {
 				return feed.Later(err) // of the index, never of an entry

@@ -98,7 +98,7 @@ func TestBackupsOfARunningServer(t *testing.T) {
 			restored := filepath.Join(t.TempDir(), "data")
 			m, err := backup.Load(t.Context(), repository, "")
 			ok(t, err)
-			ok(t, backup.Restore(t.Context(), repository, m, restored, backup.Options{}))
+			ok(t, second(backup.Restore(t.Context(), repository, m, restored, backup.Options{})))
 			soundAfter(t, restored, tokens, group, before)
 		}
 		stop()
@@ -154,3 +154,5 @@ func TestNoSnapshotWithoutAStore(t *testing.T) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
+
+func second[T any](_ T, err error) error { return err }

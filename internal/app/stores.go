@@ -175,9 +175,7 @@ func (a *App) adminKey() (string, error) {
 	if !a.cfg.Clustered() {
 		return a.data.adminKey()
 	}
-	mac := hmac.New(sha256.New, []byte(a.cfg.Node.Secret))
-	mac.Write([]byte("skein admin key"))
-	key := "skk_" + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+	key := clusterKey(a.cfg.Node.Secret)
 	there, err := a.data.readAdminKey()
 	switch {
 	case err == nil && there == key:
@@ -208,4 +206,11 @@ func (a *App) standing(ctx context.Context, u im.UserID) (im.Standing, error) {
 		live[i] = sessions[i].ID
 	}
 	return im.Standing{Groups: groups, Sessions: live}, err
+}
+
+// clusterKey is the admin key of nodes that share a secret.
+func clusterKey(secret string) string {
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte("skein admin key"))
+	return "skk_" + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }

@@ -68,6 +68,8 @@ func kind(k im.EntryKind) string {
 		return "poll_end"
 	case im.EntryStream:
 		return "stream"
+	case im.EntryPreview:
+		return "preview"
 	}
 	return strconv.Itoa(int(k))
 }

@@ -239,7 +239,7 @@ func TestBackupAndRestore(t *testing.T) {
 				t.Error(err)
 			}
 			dir := filepath.Join(t.TempDir(), "data")
-			if err := Restore(t.Context(), r, m, dir, Options{}); err != nil {
+			if _, err := Restore(t.Context(), r, m, dir, Options{}); err != nil {
 				t.Fatal(err)
 			}
 			got, err := Read(t.Context(), dir)
@@ -252,7 +252,7 @@ func TestBackupAndRestore(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(dir, "keys")); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("keys: %v", err)
 			}
-			if err := Restore(t.Context(), r, m, dir, Options{}); err == nil || !strings.Contains(err.Error(), "not empty") {
+			if _, err := Restore(t.Context(), r, m, dir, Options{}); err == nil || !strings.Contains(err.Error(), "not empty") {
 				t.Errorf("restored over a store: %v", err)
 			}
 		}
@@ -313,7 +313,7 @@ func TestDamage(t *testing.T) {
 					t.Fatal(err)
 				}
 				dir := filepath.Join(t.TempDir(), "data")
-				if err := Restore(t.Context(), r, m, dir, Options{}); err == nil || !strings.Contains(err.Error(), f.Path) {
+				if _, err := Restore(t.Context(), r, m, dir, Options{}); err == nil || !strings.Contains(err.Error(), f.Path) {
 					t.Errorf("%s, %s: %v", f.Path, what, err)
 				}
 				for _, left := range []string{dir, dir + ".restoring"} {
@@ -362,7 +362,7 @@ func TestDamagedManifest(t *testing.T) {
 			t.Error("pruned without knowing what the damaged one holds")
 		}
 		for _, m := range all {
-			if err := Restore(t.Context(), r, m, filepath.Join(t.TempDir(), "data"), Options{}); err != nil {
+			if _, err := Restore(t.Context(), r, m, filepath.Join(t.TempDir(), "data"), Options{}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -380,7 +380,7 @@ func TestManifestOfAStranger(t *testing.T) {
 			t.Errorf("took the path %q", bad)
 		}
 	}
-	for _, bad := range []Manifest{{}, {Format: 2, ID: "20261122T012954.123Z-995cd973"}, {Format: 1, ID: "../x"},
+	for _, bad := range []Manifest{{}, {Format: 3, ID: "20261122T012954.123Z-995cd973"}, {Format: 1, ID: "../x"},
 		{Format: 1, ID: "20261122T012954.123Z-995cd973", Files: []File{{Path: "a", Chunks: []string{"../../x"}}}}} {
 		if err := bad.check(); err == nil {
 			t.Errorf("took %+v", bad)
@@ -420,8 +420,11 @@ func TestCutOffAndPrune(t *testing.T) {
 			s.backup(t, r)
 		}
 		dir := filepath.Join(t.TempDir(), "data")
-		cutOff("restoring", func(ctx context.Context, o Options) error { return Restore(ctx, r, load(t, r, ""), dir, o) })
-		if err := Restore(t.Context(), r, load(t, r, ""), dir, Options{}); err != nil {
+		cutOff("restoring", func(ctx context.Context, o Options) error {
+			_, err := Restore(ctx, r, load(t, r, ""), dir, o)
+			return err
+		})
+		if _, err := Restore(t.Context(), r, load(t, r, ""), dir, Options{}); err != nil {
 			t.Error(err)
 		}
 		all, err := List(t.Context(), r)

@@ -8,6 +8,12 @@
 //	backups/<id>.json     what a backup holds (Manifest); written last
 //	chunks/<hh>/<sha256>  the content
 //
+// Pictures and files are held blob by blob, as chunks of the same kind: those that the
+// store's directory names, and a list of them. A blob never changes, so one that the backup
+// before held is not read again. One that is not where it should be, or is damaged there, is
+// noted and told, and the backup goes on: it is what there is. Restore puts blobs where the
+// new configuration keeps them. The index of searches is not held: it is made anew.
+//
 // Secrets of the server (the data directory's `keys`) are not in it: they go to a
 // repository of their own, if at all (PutKeys).
 //
@@ -22,7 +28,7 @@
 //
 // Invariants:
 //   - a manifest is there only when every chunk of its backup is, and was read
-//     back with the right content;
+//     back with the right content (a blob's, when it was stored first);
 //   - the source is never changed;
 //   - Restore leaves all of a store behind, or nothing.
 package backup

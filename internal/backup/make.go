@@ -11,12 +11,15 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/skein-im/skein/internal/media/blob"
 )
 
 // chunkBytes is how much of a file is one value. Parts of the directory's file
@@ -32,13 +35,20 @@ type Options struct {
 	BytesPerSecond int64
 	// Progress is told what is going on. May be nil.
 	Progress func(Progress)
+	// Media opens where the blobs are of the store in a data directory; it returns nil where
+	// none are kept. A snapshot's are those of the server. Default: in the directory itself.
+	Media func(data string) (blob.Store, error)
+	// Apart is a directory below the data directory that has them instead of `media`: no
+	// file of the backup. With slashes.
+	Apart string
 	// Now is for the id. Default time.Now.
 	Now func() time.Time
 }
 
 // Progress is how far it got.
 type Progress struct {
-	// What is being done: `reading` the source, `copying`, `verifying`, `restoring`, `comparing`.
+	// What is being done: `reading` the source, `copying`, `copying media`, `verifying`,
+	// `restoring`, `restoring media`, `comparing`.
 	What string
 	// Done of Total bytes, which is 0 when it is not known.
 	Done, Total int64
@@ -51,10 +61,11 @@ type Summary struct {
 	Files    int      `json:"files"`
 	Bytes    int64    `json:"bytes"`
 	// NewBytes were not in the repository before.
-	NewBytes      int64   `json:"new_bytes"`
-	ReadSeconds   float64 `json:"read_seconds"`
-	CopySeconds   float64 `json:"copy_seconds"`
-	VerifySeconds float64 `json:"verify_seconds"`
+	NewBytes      int64        `json:"new_bytes"`
+	ReadSeconds   float64      `json:"read_seconds"`
+	CopySeconds   float64      `json:"copy_seconds"`
+	VerifySeconds float64      `json:"verify_seconds"`
+	Media         MediaSummary `json:"media"`
 }
 
 // maker is one backup, or one restore.
@@ -63,6 +74,7 @@ type maker struct {
 	o     Options
 	limit *rate.Limiter
 	buf   []byte
+	have  map[string]int64 // the chunks of the repository, and their sizes
 }
 
 func newMaker(r Repository, o Options) *maker {
@@ -99,10 +111,15 @@ func Make(ctx context.Context, dir string, r Repository, o Options) (s Summary, 
 	s.Files, s.Bytes = len(manifest.Files), manifest.Size()
 	copied := m.o.Now()
 	s.CopySeconds = copied.Sub(read).Seconds()
+	if err := m.copyMedia(ctx, dir, manifest, &s.Media); err != nil {
+		return s, err
+	}
+	media := m.o.Now()
+	s.Media.Seconds = media.Sub(copied).Seconds()
 	if err := m.verify(ctx, manifest); err != nil {
 		return s, err
 	}
-	s.VerifySeconds = m.o.Now().Sub(copied).Seconds()
+	s.VerifySeconds = m.o.Now().Sub(media).Seconds()
 	raw, err := json.MarshalIndent(manifest, "", " ")
 	if err != nil {
 		return s, err
@@ -118,9 +135,13 @@ func newID(at time.Time) string {
 	return at.UTC().Format("20060102T150405.000Z") + "-" + hex.EncodeToString(b[:])
 }
 
-// files lists what a backup holds of a data directory: everything but what
-// belongs to the running process, secrets, and files that SQLite makes anew.
-func files(dir string) (all []string, err error) {
+// apart lies in a data directory and is no file of a backup: secrets, what belongs to a
+// process, media, which are held blob by blob, and the index of searches, which is made anew.
+var apart = []string{"keys", SnapshotsDir, mediaDir, "spool", "search.db", "search.db-wal", "search.db-journal"}
+
+// files lists what a backup holds of a data directory: everything but what lies apart, and
+// files that SQLite makes anew.
+func files(dir, media string) (all []string, err error) {
 	err = filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -131,9 +152,9 @@ func files(dir string) (all []string, err error) {
 		}
 		rel = filepath.ToSlash(rel)
 		switch {
-		case e.IsDir() && (rel == "keys" || rel == SnapshotsDir):
+		case e.IsDir() && (slices.Contains(apart, rel) || rel == media):
 			return filepath.SkipDir
-		case e.IsDir(), e.Name() == "LOCK", strings.HasSuffix(rel, "-shm"):
+		case e.IsDir(), e.Name() == "LOCK", slices.Contains(apart, rel), strings.HasSuffix(rel, "-shm"):
 			return nil
 		case !e.Type().IsRegular():
 			return fmt.Errorf("%s is no ordinary file", p)
@@ -150,15 +171,15 @@ func files(dir string) (all []string, err error) {
 const SnapshotsDir = "snapshots"
 
 func (m *maker) copyFiles(ctx context.Context, dir string, manifest *Manifest) (fresh int64, err error) {
-	have := map[string]bool{}
+	m.have = map[string]int64{}
 	err = m.r.List(ctx, "chunks", func(i Item) error {
-		have[i.Key] = true
+		m.have[path.Base(i.Key)] = i.Size
 		return nil
 	})
 	if err != nil {
 		return 0, err
 	}
-	names, err := files(dir)
+	names, err := files(dir, m.o.Apart)
 	if err != nil {
 		return 0, err
 	}
@@ -172,15 +193,15 @@ func (m *maker) copyFiles(ctx context.Context, dir string, manifest *Manifest) (
 	}
 	for _, name := range names {
 		file := File{Path: name, Chunks: []string{}}
-		err := m.chunks(ctx, filepath.Join(dir, filepath.FromSlash(name)), func(sum string, chunk []byte) error {
+		err := m.fileChunks(ctx, filepath.Join(dir, filepath.FromSlash(name)), func(sum string, chunk []byte) error {
 			file.Chunks = append(file.Chunks, sum)
 			file.Size += int64(len(chunk))
 			done += int64(len(chunk))
-			if key := chunkKey(sum); !have[key] {
-				if err := m.r.Put(ctx, key, chunk); err != nil {
-					return err
-				}
-				have[key] = true
+			stored, err := m.keep(ctx, sum, chunk)
+			if err != nil {
+				return err
+			}
+			if stored {
 				fresh += int64(len(chunk))
 			}
 			m.o.Progress(Progress{"copying", done, total})
@@ -194,13 +215,28 @@ func (m *maker) copyFiles(ctx context.Context, dir string, manifest *Manifest) (
 	return fresh, nil
 }
 
-// chunks reads a file in chunks, which are valid until each returns.
-func (m *maker) chunks(ctx context.Context, path string, each func(sum string, chunk []byte) error) error {
+// keep puts a chunk into the repository, if it is not there.
+func (m *maker) keep(ctx context.Context, sum string, chunk []byte) (fresh bool, err error) {
+	if _, there := m.have[sum]; there {
+		return false, nil
+	}
+	if err := m.r.Put(ctx, chunkKey(sum), chunk); err != nil {
+		return false, err
+	}
+	m.have[sum] = int64(len(chunk))
+	return true, nil
+}
+
+func (m *maker) fileChunks(ctx context.Context, path string, each func(sum string, chunk []byte) error) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	return errors.Join(m.chunks(ctx, f, each), f.Close())
+}
+
+// chunks reads something in chunks, which are valid until each returns.
+func (m *maker) chunks(ctx context.Context, f io.Reader, each func(sum string, chunk []byte) error) error {
 	for {
 		n, err := io.ReadFull(f, m.buf)
 		if n > 0 {
@@ -224,7 +260,11 @@ func (m *maker) chunks(ctx context.Context, path string, each func(sum string, c
 // verify reads back every chunk of a backup.
 func (m *maker) verify(ctx context.Context, manifest *Manifest) error {
 	total, done := manifest.Size(), int64(0)
-	for _, f := range manifest.Files {
+	all := manifest.Files
+	if manifest.Media != nil { // its content was read back when it was stored
+		all = append(slices.Clone(all), manifest.Media.List)
+	}
+	for _, f := range all {
 		var size int64
 		for _, sum := range f.Chunks {
 			chunk, err := m.chunk(ctx, sum)

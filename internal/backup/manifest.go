@@ -14,7 +14,8 @@ import (
 )
 
 // format is what this code writes; it reads that and older ones.
-const format = 1
+// 2 has media, which a program of before would leave behind.
+const format = 2
 
 // Manifest is what a backup holds.
 type Manifest struct {
@@ -25,6 +26,8 @@ type Manifest struct {
 	Server   string   `json:"server"`
 	Contents Contents `json:"contents"`
 	Files    []File   `json:"files"`
+	// Media is nil in a backup that was made before backups had them.
+	Media *Media `json:"media,omitempty"`
 }
 
 // File is a file of a data directory.
@@ -61,7 +64,11 @@ func (m *Manifest) check() error {
 	case m.Format < 1 || !goodID.MatchString(m.ID):
 		return errors.New("not the manifest of a backup")
 	}
-	for _, f := range m.Files {
+	all := m.Files
+	if m.Media != nil {
+		all = append(slices.Clone(all), m.Media.List)
+	}
+	for _, f := range all {
 		if !fs.ValidPath(f.Path) || path.Clean(f.Path) != f.Path || f.Path == "." || strings.Contains(f.Path, "\\") {
 			return fmt.Errorf("backup %s: %q is no path in a data directory", m.ID, f.Path)
 		}

@@ -2,6 +2,9 @@ package backup
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"path"
 	"time"
 )
@@ -25,19 +28,15 @@ func Prune(ctx context.Context, r Repository, keep int, now time.Time) (p Pruned
 		return p, err
 	}
 	n := max(len(all)-keep, 0)
+	held, err := chunksOf(ctx, r, all[n:]) // before anything is removed
+	if err != nil {
+		return p, err
+	}
 	for _, m := range all[:n] {
 		if err := r.Delete(ctx, manifestKey(m.ID)); err != nil {
 			return p, err
 		}
 		p.Backups = append(p.Backups, m.ID)
-	}
-	held := map[string]bool{}
-	for _, m := range all[n:] {
-		for _, f := range m.Files {
-			for _, sum := range f.Chunks {
-				held[sum] = true
-			}
-		}
 	}
 	var loose []Item
 	err = r.List(ctx, "chunks", func(i Item) error {
@@ -57,4 +56,35 @@ func Prune(ctx context.Context, r Repository, keep int, now time.Time) (p Pruned
 		p.Bytes += i.Size
 	}
 	return p, nil
+}
+
+// chunksOf is every chunk that backups hold.
+func chunksOf(ctx context.Context, r Repository, all []*Manifest) (map[string]bool, error) {
+	held := map[string]bool{}
+	hold := func(f *File) {
+		for _, sum := range f.Chunks {
+			held[sum] = true
+		}
+	}
+	reader := newMaker(r, Options{})
+	for _, m := range all {
+		for i := range m.Files {
+			hold(&m.Files[i])
+		}
+		if m.Media == nil {
+			continue
+		}
+		hold(&m.Media.List)
+		for list := reader.lines(ctx, &m.Media.List); ; {
+			k, err := list.read()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return nil, fmt.Errorf("backup %s: media: %w (nothing was removed: what it holds is not known)", m.ID, err)
+			}
+			hold(&k.File)
+		}
+	}
+	return held, nil
 }

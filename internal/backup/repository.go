@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/skein-im/skein/internal/bucket"
 )
 
 // Repository is where backups lie: values by key. Keys are paths with slashes.
@@ -49,7 +51,11 @@ func Open(place string) (Repository, error) {
 	case "file":
 		return folder(u.Path), nil
 	case "s3":
-		return openS3(u)
+		b, err := bucket.Open(u)
+		if err != nil {
+			return nil, fmt.Errorf("repository %w", err)
+		}
+		return inBucket{b}, nil
 	}
 	return nil, fmt.Errorf("repository %s: a directory or an s3:// URL is wanted, not %s://", place, u.Scheme)
 }

@@ -15,34 +15,46 @@ import (
 )
 
 // Restore makes the data directory dir, which must not exist or be empty, from a
-// backup. The journal begins another timeline: clients sync anew.
-func Restore(ctx context.Context, r Repository, manifest *Manifest, dir string, o Options) error {
+// backup, and puts its media where they are kept (Options.Media). The journal begins another
+// timeline: clients sync anew.
+func Restore(ctx context.Context, r Repository, manifest *Manifest, dir string, o Options) (s Restored, err error) {
 	if err := requireEmpty(dir); err != nil {
-		return err
+		return s, err
 	}
 	dir = filepath.Clean(dir)
 	unfinished := dir + ".restoring"
 	if err := os.RemoveAll(unfinished); err != nil { // of a run that was cut off
-		return err
+		return s, err
 	}
 	m := newMaker(r, o)
-	if err := m.fetch(ctx, manifest, unfinished); err != nil {
-		return errors.Join(err, os.RemoveAll(unfinished))
+	err = m.fetch(ctx, manifest, unfinished)
+	if err == nil {
+		s, err = m.restoreMedia(ctx, manifest, unfinished)
 	}
-	journal, err := pebble.Open(filepath.Join(unfinished, journalDir), pebble.Options{NewTimeline: true, MinFree: -1, Logger: slog.New(slog.DiscardHandler)})
+	if err == nil {
+		err = newTimeline(manifest, unfinished)
+	}
+	if err != nil {
+		return s, errors.Join(err, os.RemoveAll(unfinished))
+	}
+	if err := os.Remove(dir); err != nil && !gone(err) {
+		return s, err
+	}
+	if err := os.Rename(unfinished, dir); err != nil {
+		return s, err
+	}
+	return s, platform.SyncDir(filepath.Dir(dir))
+}
+
+func newTimeline(manifest *Manifest, dir string) error {
+	journal, err := pebble.Open(filepath.Join(dir, journalDir), pebble.Options{NewTimeline: true, MinFree: -1, Logger: slog.New(slog.DiscardHandler)})
 	if err == nil {
 		err = journal.Close()
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("backup %s: %w", manifest.ID, err), os.RemoveAll(unfinished))
+		return fmt.Errorf("backup %s: %w", manifest.ID, err)
 	}
-	if err := os.Remove(dir); err != nil && !gone(err) {
-		return err
-	}
-	if err := os.Rename(unfinished, dir); err != nil {
-		return err
-	}
-	return platform.SyncDir(filepath.Dir(dir))
+	return nil
 }
 
 func requireEmpty(dir string) error {
@@ -117,7 +129,8 @@ func Drill(ctx context.Context, r Repository, manifest *Manifest, scratch string
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	store := filepath.Join(dir, "data")
-	if err := Restore(ctx, r, manifest, store, o); err != nil {
+	o.Media = nil // beside it, wherever the server has its own
+	if _, err := Restore(ctx, r, manifest, store, o); err != nil {
 		return err
 	}
 	if o.Progress != nil {
@@ -129,6 +142,9 @@ func Drill(ctx context.Context, r Repository, manifest *Manifest, scratch string
 	}
 	if what := manifest.Contents.differs(&got); what != "" {
 		return fmt.Errorf("backup %s was restored and is not what was backed up: %s", manifest.ID, what)
+	}
+	if err := newMaker(r, o).compareMedia(ctx, manifest, store); err != nil {
+		return fmt.Errorf("backup %s was restored and is not what was backed up: %w", manifest.ID, err)
 	}
 	if got.Timeline == manifest.Contents.Timeline {
 		return fmt.Errorf("backup %s was restored without a new timeline", manifest.ID)

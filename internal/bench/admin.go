@@ -20,6 +20,9 @@ import (
 	"github.com/skein-im/skein/wire"
 )
 
+// tokensLast is longer than any scenario lets the clock go on.
+const tokensLast = 30 * 24 * time.Hour
+
 // callTime bounds one HTTP request: adding very many members takes a while.
 const callTime = 2 * time.Minute
 
@@ -107,7 +110,7 @@ func (s *Server) register(ctx context.Context, o *Options, n int) ([]userPlan, e
 	err := each(ctx, n, 32, func(i int) error {
 		var got wire.MintTokenResponse
 		id := userName(i)
-		if err := s.call(ctx, s.key, "skein.v1.AdminService/MintToken", &wire.MintTokenRequest{User: id, Device: device()}, &got); err != nil {
+		if err := s.call(ctx, s.key, "skein.v1.AdminService/MintToken", &wire.MintTokenRequest{User: id, Device: device(), LifetimeMs: tokensLast.Milliseconds()}, &got); err != nil {
 			return err
 		}
 		users[i] = userPlan{ID: id, Token: got.GetTokens().GetAccessToken()}

@@ -60,7 +60,7 @@ func Backup(ctx context.Context, o Options, messages, rate int, start Starter) (
 		x := &BackupReport{}
 		r.r.Backup = x
 		b := &backups{run: r, x: x, rate: rate, to: filepath.Join(r.s.dir, "backups"), restored: filepath.Join(r.s.dir, "restored")}
-		if err := b.fill(ctx, uint64(messages)); err != nil {
+		if x.Messages, err = b.fill(ctx, uint64(messages)); err != nil {
 			return err
 		}
 		if err := b.underLoad(ctx); err != nil {
@@ -75,27 +75,6 @@ type backups struct {
 	x            *BackupReport
 	rate         int
 	to, restored string
-}
-
-// fill stores messages as fast as they are answered.
-func (b *backups) fill(ctx context.Context, messages uint64) error {
-	b.o.progress("%d messages", messages)
-	// Not at Options.Rate, which is for what follows: 5 M messages took 83 minutes.
-	if _, err := b.all(ctx, func(int) command { return command{Do: doPace} }); err != nil {
-		return err
-	}
-	for {
-		s, err := b.totals(ctx, command{Do: doStats})
-		if err != nil {
-			return err
-		}
-		if b.x.Messages = s.Acked; s.Acked >= messages {
-			return nil
-		}
-		if err := b.pause(ctx, time.Second, false); err != nil {
-			return err
-		}
-	}
 }
 
 // underLoad measures acks without and beside a backup, and accounts for every

@@ -33,6 +33,8 @@ type Options struct {
 	Messages int `json:"messages,omitempty"`
 	// Payload is the bytes of a message's text, at least 16.
 	Payload int `json:"payload,omitempty"`
+	// Corpus has texts like people's instead, in English and Chinese.
+	Corpus bool `json:"corpus,omitempty"`
 
 	// Groups of GroupSize members, GroupOnline of them connected, get GroupShare of
 	// the messages; the others go to friends.
@@ -124,6 +126,10 @@ type Report struct {
 	Storm    *StormReport    `json:"storm,omitempty"`
 	Roster   *RosterReport   `json:"roster,omitempty"`
 	Amend    *AmendReport    `json:"amend,omitempty"`
+	Search   *SearchReport   `json:"search,omitempty"`
+	Media    *MediaReport    `json:"media,omitempty"`
+
+	Retention *RetentionReport `json:"retention,omitempty"`
 
 	Server ServerReport `json:"server"`
 	// ClientCPU is the load generator's µs of CPU per message: it shares the cores.

@@ -272,6 +272,28 @@ func (r *run) account(ctx context.Context) error {
 	return nil
 }
 
+// fill stores messages as fast as they are answered, until there are so many in all, and
+// tells how many there are.
+func (r *run) fill(ctx context.Context, messages uint64) (uint64, error) {
+	r.o.progress("%d messages", messages)
+	// Not at Options.Rate, which is for what follows: 5 M messages took 83 minutes.
+	if _, err := r.all(ctx, func(int) command { return command{Do: doPace} }); err != nil {
+		return 0, err
+	}
+	for {
+		s, err := r.totals(ctx, command{Do: doStats})
+		if err != nil {
+			return 0, err
+		}
+		if s.Acked >= messages {
+			return s.Acked, nil
+		}
+		if err := r.pause(ctx, 200*time.Millisecond, false); err != nil {
+			return 0, err
+		}
+	}
+}
+
 // pause waits, telling the rate every second; until tells that it also ends
 // when every user has sent its messages and has the answers.
 func (r *run) pause(ctx context.Context, d time.Duration, until bool) error {

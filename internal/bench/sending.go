@@ -149,6 +149,9 @@ func (u *user) sendTo(s *stream, intended, now time.Time) {
 	for at, i := uint64(intended.UnixNano()), 15; i >= 0; at, i = at>>4, i-1 {
 		u.body[i] = hexDigits[at&15]
 	}
+	if u.corpus != nil {
+		u.body = u.corpus.text(u.body[:17])
+	}
 	u.wait = append(u.wait, sending{id, intended, s})
 	s.underway++
 	u.t.sent.Add(1)

@@ -432,4 +432,7 @@ const (
 	ScenarioStorm     = "storm"
 	ScenarioRoster    = "group"
 	ScenarioAmend     = "amend"
+	ScenarioSearch    = "search"
+	ScenarioRetention = "retention"
+	ScenarioMedia     = "media"
 )

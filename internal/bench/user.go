@@ -37,6 +37,7 @@ type user struct {
 	friends []*stream
 	groups  []*stream
 	body    []byte
+	corpus  *corpus  // nil: the same text each time
 	n       uint32   // messages sent
 	own     []uint64 // seqs of them, if they are to be edited
 	lastMs  int64    // the time in the last id
@@ -72,6 +73,9 @@ func newUser(t *traffic, i int) *user {
 	}
 	for i := range u.body {
 		u.body[i] = 'a' + byte(i%26)
+	}
+	if o.Corpus {
+		u.body, u.corpus = append(u.body[:16], ' '), newCorpus(uint64(u.index))
 	}
 	if u.window = o.OpenWindow; u.window == 0 {
 		u.window = openWindow

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
 	"os"
 	"strings"
@@ -42,6 +43,7 @@ type Config struct {
 	Postgres  Postgres  `toml:"postgres"`
 	Audit     Audit     `toml:"audit"`
 	Search    Search    `toml:"search"`
+	Previews  Previews  `toml:"previews"`
 	Log       Log       `toml:"log"`
 }
 
@@ -84,6 +86,8 @@ type Accounts struct {
 	DMPolicy        string   `toml:"dm_policy" doc:"Who may write to a new user: contacts or everyone. Each user may change it for themselves."`
 	FindPolicy      string   `toml:"find_policy" doc:"Who finds a new user by name: anyone, contacts or nobody. Each user may change it for themselves."`
 	RequestsLast    Duration `toml:"requests_last" doc:"How long a contact request may be answered."`
+	Providers       string   `toml:"providers" doc:"TOML file of the OpenID Connect providers by which people log in (docs/login-providers.md); needs http.public_url. Empty: none."`
+	ReturnURLs      []string `toml:"return_urls" doc:"Where browsers may be sent after a login by a provider, besides loopback: whole addresses, as clients name them."`
 }
 
 // How long messages are kept at least and at most, where that is set (im.CheckRetention).
@@ -147,6 +151,14 @@ type Audit struct {
 	File string `toml:"file" doc:"File that gets a line of JSON for every stored entry: where, who, when and what kind, not what it says. A relative name is in data. Each node has a file of its own, and one node at a time writes. Empty: off."`
 }
 
+// Previews are what the links of messages lead to.
+type Previews struct {
+	Fetch string   `toml:"fetch" doc:"on: the server itself fetches the first link of a text message, and tells its readers title, description and a small picture; whoever runs the linked site sees the server's address. off: it fetches nothing."`
+	Allow []string `toml:"allow" doc:"Addresses that may be fetched although they are private, as 10.1.0.0/16; all ports of them. Others of this machine, of private networks and of special use never are, whatever their name says. Whatever may be fetched here, every user may have the server ask for."`
+	Deny  []string `toml:"deny" doc:"Addresses that are not fetched although they are public: those of one's own that trust each other."`
+	Agent string   `toml:"agent" doc:"The User-Agent that the server says it is."`
+}
+
 // Search is the search of messages.
 type Search struct {
 	Index string `toml:"index" doc:"on: keep an index of what messages say, so that users can search; off: none is kept, and search is answered with unimplemented. It takes some 150 bytes of disk for a message of 16 words, and can be made again at any time: removed while the server stands still, it is made anew. Not in backups."`
@@ -180,6 +192,7 @@ func Default() Config {
 		Journal:  Journal{MinFree: 64 << 20, CacheBytes: 128 << 20},
 		Postgres: Postgres{Connections: 32},
 		Search:   Search{Index: "on"},
+		Previews: Previews{Fetch: "off", Agent: "Skein-LinkPreview/1.0"},
 		Log:      Log{Level: "info", Format: "auto"},
 	}
 }
@@ -247,8 +260,11 @@ func (c *Config) Check() error {
 	oneOf("accounts.dm_policy", c.Accounts.DMPolicy, "contacts", "everyone")
 	oneOf("accounts.find_policy", c.Accounts.FindPolicy, "anyone", "contacts", "nobody")
 	oneOf("search.index", c.Search.Index, "on", "off")
+	oneOf("previews.fetch", c.Previews.Fetch, "on", "off")
+	c.Previews.check(bad)
 	oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
 	oneOf("log.format", c.Log.Format, "auto", "text", "json")
+	c.checkProviders(bad)
 	positive := map[string]int64{
 		"accounts.access_lifetime": int64(c.Accounts.AccessLifetime), "accounts.refresh_lifetime": int64(c.Accounts.RefreshLifetime), "accounts.requests_last": int64(c.Accounts.RequestsLast),
 		"messaging.stream_store": int64(c.Messaging.StreamStore), "messaging.stream_silence": int64(c.Messaging.StreamSilence), "messaging.streams_per_user": int64(c.Messaging.StreamsPerUser),
@@ -319,4 +335,19 @@ func (c *Config) Set(key, value string) error {
 		}
 	}
 	return fmt.Errorf("unknown setting %q (see `skein config doc`)", key)
+}
+
+func (p *Previews) check(bad func(key, format string, args ...any)) {
+	networks := func(key string, list []string) {
+		for _, s := range list {
+			if _, err := netip.ParsePrefix(s); err != nil {
+				bad(key, "has %q, which is no network; write one as 10.1.0.0/16", s)
+			}
+		}
+	}
+	networks("previews.allow", p.Allow)
+	networks("previews.deny", p.Deny)
+	if p.Agent == "" || strings.ContainsFunc(p.Agent, func(r rune) bool { return r < ' ' || r > '~' }) {
+		bad("previews.agent", "must be printable ASCII")
+	}
 }

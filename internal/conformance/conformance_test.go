@@ -117,6 +117,27 @@ func TestScripts(t *testing.T) {
 var update = flag.Bool("update", false, "write the list of cases into README.md")
 
 // TestReadme: the list of cases is that of the package.
+// A server lets an address be wrong 30 times before it has to wait, and each transcript is
+// played in four variants: there are few wrong passwords and codes in all of them together,
+// and room for what is played again.
+func TestFewWrongSecrets(t *testing.T) {
+	files, err := transcripts.ReadDir("transcripts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := 0
+	for _, f := range files {
+		raw, err := transcripts.ReadFile("transcripts/" + f.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		wrong += strings.Count(string(raw), `"code":"bad_credentials"`)
+	}
+	if wrong == 0 || wrong > 3 {
+		t.Errorf("%d wrong secrets in all transcripts, and 30 ÷ 4 are free", wrong)
+	}
+}
+
 func TestReadme(t *testing.T) {
 	const mark = "<!-- cases: go test ./internal/conformance -run TestReadme -update -->\n"
 	all, err := Cases()

@@ -193,7 +193,7 @@ func played(p part, v variant) bool {
 // A case that the server refuses for its rate limits is played so often, and no longer
 // apart than that.
 const (
-	tries        = 4
+	tries        = 6
 	longestPause = 20 * time.Second
 )
 

@@ -92,7 +92,8 @@ type Store interface {
 	// transaction; the sides as decide leaves them and the promises it returns are
 	// committed together, each that is another one under its user's next revision.
 	// A side without a row is {State: None}. decide may be called more than once. found
-	// is false, and decide not called, when there is no user peer. decide's error
+	// is false, and decide not called, when there is no user peer, or their account was
+	// deleted. decide's error
 	// is returned and nothing written.
 	UpdateContacts(ctx context.Context, user, peer im.UserID, decide func(mine, theirs *im.Contact) ([]im.Promise, error)) (found bool, err error)
 	// Contacts returns at most limit contacts, blocks, and requests made after lapsed
@@ -107,6 +108,9 @@ type Store interface {
 	// Gate returns what decides whether from may write to to: from whom to takes
 	// messages, and to's side of the pair. found is false when there is no user to.
 	Gate(ctx context.Context, from, to im.UserID) (policy im.DMPolicy, side im.Contact, found bool, err error)
+	// KnownTo returns at most limit users of whom one keeps something in their list, or who
+	// keep something of them.
+	KnownTo(ctx context.Context, user im.UserID, limit int) ([]im.UserID, error)
 	Sweeper
 }
 

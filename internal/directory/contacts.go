@@ -28,11 +28,11 @@ func scanContact(row interface{ Scan(...any) error }) (im.Contact, error) {
 
 // UpdateContacts reads both sides of a pair, lets decide change them, and
 // writes them with the promises it returns, in one transaction. found is false
-// when one of the users does not exist.
+// when one of the users does not exist, or peer's account was deleted.
 func (d *DB) UpdateContacts(ctx context.Context, user, peer im.UserID, decide func(mine, theirs *im.Contact) ([]im.Promise, error)) (found bool, err error) {
 	err = d.tx(ctx, func(tx *writeTx) error {
 		var users int
-		if err := tx.QueryRow("SELECT COUNT(*) FROM users WHERE id IN ($1, $2)", user, peer).Scan(&users); err != nil {
+		if err := tx.QueryRow("SELECT COUNT(*) FROM users WHERE id = $1 OR id = $2 AND deleted_at = 0", user, peer).Scan(&users); err != nil {
 			return err
 		}
 		if found = users == 2; !found {
@@ -203,7 +203,7 @@ func (d *DB) Gate(ctx context.Context, from, to im.UserID) (policy im.DMPolicy, 
 	err = d.queryRow(ctx, `
 		SELECT u.dm_policy, COALESCE(c.state, $3), COALESCE(c.blocked, FALSE)
 		FROM users u LEFT JOIN contacts c ON c.user_id = u.id AND c.peer_id = $1
-		WHERE u.id = $2`, from, to, int64(im.ContactNone)).Scan(&policy, &side.State, &side.Blocked)
+		WHERE u.id = $2 AND NOT EXISTS (SELECT 1 FROM users f WHERE f.id = $1 AND f.deleted_at <> 0)`, from, to, int64(im.ContactNone)).Scan(&policy, &side.State, &side.Blocked)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, side, false, nil
 	}

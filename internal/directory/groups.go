@@ -219,7 +219,7 @@ func (d *DB) Addable(ctx context.Context, actor im.UserID, users []im.UserID) ([
 		SELECT u.id, u.group_policy, COALESCE(c.state, 0),
 			(SELECT COUNT(*) FROM memberships m WHERE m.user_id = u.id AND m.role <> 0)
 		FROM users u LEFT JOIN contacts c ON c.user_id = u.id AND c.peer_id = $1
-		WHERE NOT COALESCE(c.blocked, FALSE) AND u.id IN `, []any{actor}, users)
+		WHERE NOT COALESCE(c.blocked, FALSE) AND u.deleted_at = 0 AND u.id IN `, []any{actor}, users)
 }
 
 // among runs a query that ends with `IN ` for a list of users of any length.

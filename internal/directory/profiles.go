@@ -22,6 +22,9 @@ func (d *DB) UpdateUser(ctx context.Context, id im.UserID, change im.ProfileChan
 		if err != nil {
 			return err
 		}
+		if err := notDeleted(tx, id); err != nil {
+			return err
+		}
 		if u, err = change.Of(was); err != nil || u.Is(&was) {
 			return err
 		}

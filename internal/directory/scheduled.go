@@ -48,6 +48,9 @@ func (d *DB) Schedule(ctx context.Context, s im.Scheduled, most int, notice im.P
 		if n, err := tx.Exec("UPDATE users SET dm_policy = dm_policy WHERE id = $1", s.User); err != nil || n == 0 {
 			return errors.Join(err, im.Errorf(im.CodeNotFound, "no such user"))
 		}
+		if err := notDeleted(tx, s.User); err != nil {
+			return err
+		}
 		was, err := scheduledOf(tx, s.User, s.Message.ID)
 		if !errors.Is(err, sql.ErrNoRows) {
 			kept = was
@@ -125,6 +128,15 @@ func (d *DB) CancelScheduled(ctx context.Context, u im.UserID, id im.MessageID, 
 		}
 		return im.Errorf(im.CodeTooLate, "the message is being sent")
 	})
+}
+
+// Scheduled returns one of a user's; not_found when there is none.
+func (d *DB) Scheduled(ctx context.Context, u im.UserID, id im.MessageID) (im.Scheduled, error) {
+	s, err := scanScheduled(d.queryRow(ctx, "SELECT "+scheduledColumns+" FROM scheduled WHERE user_id = $1 AND id = $2", u, id[:]))
+	if errors.Is(err, sql.ErrNoRows) {
+		return s, errNotScheduled
+	}
+	return s, d.failed("read", err)
 }
 
 // ScheduledPage returns at most limit messages of a user behind a place, by their time.

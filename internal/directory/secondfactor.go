@@ -25,7 +25,7 @@ func (d *DB) SecondFactor(ctx context.Context, user im.UserID) (im.SecondFactor,
 // one that does. already_exists: one is active.
 func (d *DB) PutSecondFactor(ctx context.Context, user im.UserID, sealed []byte, at time.Time) error {
 	return d.tx(ctx, func(tx *writeTx) error {
-		if err := lockUser(tx, user, ""); err != nil {
+		if err := lockLiving(tx, user); err != nil {
 			return err
 		}
 		n, err := tx.Exec(`
@@ -44,7 +44,7 @@ func (d *DB) PutSecondFactor(ctx context.Context, user im.UserID, sealed []byte,
 func (d *DB) ActivateSecondFactor(ctx context.Context, user im.UserID, sealed []byte, step int64, recovery [][]byte, notices ...im.Promise) error {
 	return d.tx(ctx, func(tx *writeTx) error {
 		// The user's row first: a login that looked before this holds it until its session is open.
-		if err := lockUser(tx, user, ""); err != nil {
+		if err := lockLiving(tx, user); err != nil {
 			return err
 		}
 		n, err := tx.Exec("UPDATE second_factors SET active = TRUE, last_step = $3 WHERE user_id = $1 AND sealed = $2 AND NOT active", user, sealed, step)
@@ -65,7 +65,7 @@ func (d *DB) ActivateSecondFactor(ctx context.Context, user im.UserID, sealed []
 // the code was used.
 func (d *DB) ChangeSecondFactor(ctx context.Context, user im.UserID, step im.SecondStep, change im.SecondChange, notices ...im.Promise) error {
 	return d.tx(ctx, func(tx *writeTx) error {
-		if err := lockUser(tx, user, ""); err != nil {
+		if err := lockLiving(tx, user); err != nil {
 			return err
 		}
 		if err := useStep(tx, user, &step); err != nil {
@@ -130,7 +130,7 @@ func useStep(tx *writeTx, user im.UserID, step *im.SecondStep) error {
 // useSecond is what a session needs of the second factor of its user, whose row is locked.
 func useSecond(tx *writeTx, o *im.SessionOpening) error {
 	if o.Second == nil {
-		if o.IfPasswordHash == "" {
+		if o.IfPasswordHash == "" && o.Identity == nil {
 			return nil
 		}
 		// By a statement of its own, after the lock: it sees what was activated before.
@@ -162,7 +162,7 @@ func (d *DB) PutTicket(ctx context.Context, t im.Ticket, most int) error {
 			msOf(t.Created.AddDate(0, 0, -7)), tidiedTickets); err != nil {
 			return err
 		}
-		if err := lockUser(tx, t.User, ""); err != nil {
+		if err := lockLiving(tx, t.User); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(`
@@ -215,7 +215,7 @@ func (d *DB) TryTicket(ctx context.Context, kind im.TicketKind, hash []byte, now
 func (d *DB) ResetPassword(ctx context.Context, t im.Ticket, hash string, at time.Time, notices ...im.Promise) ([]im.SessionID, error) {
 	var ended []im.SessionID
 	err := d.tx(ctx, func(tx *writeTx) error {
-		if err := lockUser(tx, t.User, ""); err != nil {
+		if err := lockLiving(tx, t.User); err != nil {
 			return err
 		}
 		n, err := tx.Exec("DELETE FROM tickets WHERE hash = $1 AND kind = $2 AND user_id = $3", t.Hash, im.TicketReset, t.User)

@@ -14,7 +14,7 @@ import (
 // OpenSession opens a session in one step with what it depends on:
 // already_exists when the username to create is taken, not_found when the user
 // does not exist, conflict when the password was changed meanwhile,
-// or a second factor was added, bad_credentials when the code was used, permission_denied
+// a second factor was added, or the identity is not the user's, bad_credentials when the code was used, permission_denied
 // when the claim, or the invitation, is not open.
 func (d *DB) OpenSession(ctx context.Context, o im.SessionOpening) error {
 	return d.tx(ctx, func(tx *writeTx) error {
@@ -27,10 +27,15 @@ func (d *DB) OpenSession(ctx context.Context, o im.SessionOpening) error {
 			}
 		} else if err := lockUser(tx, o.Session.User, o.IfPasswordHash); err != nil {
 			return err
+		} else if err := notDeleted(tx, o.Session.User); err != nil {
+			return err
 		} else if err := useSecond(tx, &o); err != nil {
 			return err
 		}
 		if err := useRegistrationLink(tx, &o); err != nil {
+			return err
+		}
+		if err := useIdentity(tx, &o); err != nil {
 			return err
 		}
 		s := &o.Session
@@ -78,6 +83,15 @@ func lockUser(tx *writeTx, id im.UserID, ifHash string) error {
 	return im.Errorf(im.CodeNotFound, "no such user")
 }
 
+// lockLiving is lockUser of a user whose account was not deleted: nothing is kept for one
+// that was, also by who began before.
+func lockLiving(tx *writeTx, id im.UserID) error {
+	if err := lockUser(tx, id, ""); err != nil {
+		return err
+	}
+	return notDeleted(tx, id)
+}
+
 func insertTokens(tx *writeTx, session im.SessionID, tokens []im.Token) error {
 	for i := range tokens {
 		t := &tokens[i]
@@ -105,12 +119,12 @@ func (d *DB) TokenByHash(ctx context.Context, hash im.TokenHash) (im.TokenState,
 	err := d.queryRow(ctx, `
 		SELECT t.kind, t.created_at, t.expires_at, t.parent, t.replaced_at, t.retry_nonce, p.retry_nonce IS NOT NULL,
 			s.id, s.user_id, s.device_id, s.device_class, s.device_name, s.client, s.created_at, s.last_seen_at, s.last_address, s.ended_at,
-			u.admin
+			u.admin, u.deleted_at <> 0
 		FROM tokens t JOIN sessions s ON s.id = t.session_id JOIN users u ON u.id = s.user_id LEFT JOIN tokens p ON p.hash = t.parent
 		WHERE t.hash = $1`, hash[:]).Scan(
 		&t.Kind, &created, &expires, &parent, &replaced, &t.RetryNonce, &t.ParentRetry,
 		&s.ID, &s.User, &s.Device.ID, &s.Device.Class, &s.Device.Name, &s.Client, &begun, &seen, &s.LastAddress, &ended,
-		&t.Admin)
+		&t.Admin, &t.Deleted)
 	if errors.Is(err, sql.ErrNoRows) {
 		return im.TokenState{}, im.Errorf(im.CodeNotFound, "no such token")
 	}

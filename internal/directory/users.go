@@ -12,13 +12,13 @@ import (
 )
 
 // userColumns are what scanUser reads.
-const userColumns = "id, COALESCE(username, ''), display_name, admin, dm_policy, created_at, group_policy, find_policy, profile, presence_policy, hide_reads"
+const userColumns = "id, COALESCE(username, ''), display_name, admin, dm_policy, created_at, group_policy, find_policy, profile, presence_policy, hide_reads, deleted_at <> 0"
 
 func scanUser(row interface{ Scan(...any) error }, more ...any) (im.User, error) {
 	var u im.User
 	var created int64
 	var profile string
-	err := row.Scan(append([]any{&u.ID, &u.Username, &u.DisplayName, &u.Admin, &u.DMPolicy, &created, &u.GroupPolicy, &u.FindPolicy, &profile, &u.PresencePolicy, &u.HideReads}, more...)...)
+	err := row.Scan(append([]any{&u.ID, &u.Username, &u.DisplayName, &u.Admin, &u.DMPolicy, &created, &u.GroupPolicy, &u.FindPolicy, &profile, &u.PresencePolicy, &u.HideReads, &u.Deleted}, more...)...)
 	u.Created = timeOf(created)
 	if err == nil && profile != "" {
 		if err = json.Unmarshal([]byte(profile), &u.Profile); err != nil {
@@ -35,6 +35,15 @@ func (d *DB) CreateUser(ctx context.Context, c im.Credentials) error {
 }
 
 func createUser(tx *writeTx, c im.Credentials, keepExisting bool) error {
+	if err := nameIsFree(tx, c.Username, c.Created); err != nil {
+		return err
+	}
+	if held, err := heldByOther(tx, c.Username, c.ID, c.Created); err != nil || held {
+		if held {
+			err = im.Errorf(im.CodeAlreadyExists, "the username is taken")
+		}
+		return err
+	}
 	n, err := tx.Exec(`
 		INSERT INTO users (id, username, display_name, password_hash, admin, dm_policy, created_at, search_name, find_policy)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`,
@@ -48,7 +57,7 @@ func createUser(tx *writeTx, c im.Credentials, keepExisting bool) error {
 	}
 	switch {
 	case same && keepExisting:
-		return nil
+		return notDeleted(tx, c.ID)
 	case same:
 		return im.Errorf(im.CodeConflict, "the user id was given twice; repeat")
 	}

@@ -48,7 +48,8 @@ type State struct {
 	buckets [buckets]uint64 // the entries that carry the others, by bucket
 	spilled int             // the bucket, plus one, that lies beside the last amendment
 
-	streamedMs int64 // when the last part of a streamed message was stored
+	streamedMs int64  // when the last part of a streamed message was stored
+	previewed  uint32 // how often it had been edited when its preview was made
 }
 
 // Told is the part of a body that who reads the message is told. It shares the body.
@@ -115,6 +116,8 @@ func (s *State) open(kept []byte) error {
 			s.spilled = int(min(number, buckets))
 		case keptStreamed:
 			s.streamedMs = int64(number)
+		case keptPreviewed:
+			s.previewed = uint32(number)
 		}
 		return nil
 	})
@@ -127,7 +130,7 @@ func (s *State) Body() []byte {
 	for _, v := range s.Versions {
 		kept = protowire.AppendBytes(protowire.AppendTag(kept, keptVersion, protowire.BytesType), encodeVersion(v))
 	}
-	kept = s.appendStreamed(s.appendReactions(kept))
+	kept = s.appendPreviewed(s.appendStreamed(s.appendReactions(kept)))
 	if len(kept) == 0 {
 		return body
 	}
@@ -158,8 +161,9 @@ func (s *State) Edit(asked []byte, stored, at time.Time) (told []byte, err error
 	s.Versions = append(s.Versions, before)
 	s.forget()
 	t.Content, t.Mentions, t.Extra, t.GroupMention = by.Content, by.Mentions, by.Extra, by.GroupMention
+	s.dropPreview()
 	t.EditedAtMs, t.Edits = max(at.UnixMilli(), t.EditedAtMs, stored.UnixMilli()), t.Edits+1
-	return Encode(&wire.Entry{Content: t.Content, Mentions: t.Mentions, Extra: t.Extra, GroupMention: t.GroupMention, Silent: t.Silent, EditedAtMs: t.EditedAtMs, Edits: t.Edits}), nil
+	return Encode(&wire.Entry{Content: t.Content, Mentions: t.Mentions, Extra: t.Extra, GroupMention: t.GroupMention, Silent: t.Silent, EditedAtMs: t.EditedAtMs, Edits: t.Edits, Preview: t.Preview}), nil
 }
 
 // forget drops the oldest versions that are too many, or too long together.

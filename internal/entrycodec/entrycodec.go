@@ -7,7 +7,7 @@
 //
 //	content, reply_to, mentions, event, extra, edited_at_ms, edits, react,
 //	reactions, poll, vote, group_mention, pinned, silent, forward, streaming,
-//	replaced, cut_off, media, and what later versions add
+//	replaced, cut_off, media, no_preview, preview, and what later versions add
 //
 // Behind them a message that was amended may have what is kept beside it and told to
 // nobody who reads it (State): a field of its own, the last one, which Told cuts off
@@ -83,7 +83,7 @@ func known(part proto.Message) {
 func Message(c im.ConversationID, s *wire.Send) (body []byte, hash uint64) {
 	known(s.GetContent())
 	knownPoll(s.GetPoll())
-	w := wire.Entry{Content: s.GetContent(), ReplyTo: s.GetReplyTo(), Mentions: s.GetMentions(), Extra: s.GetExtra(), Poll: s.GetPoll(), GroupMention: s.GetGroupMention(), Silent: s.GetSilent(), Streaming: s.GetStreaming(), Media: named(s.GetMedia())}
+	w := wire.Entry{Content: s.GetContent(), ReplyTo: s.GetReplyTo(), Mentions: s.GetMentions(), Extra: s.GetExtra(), Poll: s.GetPoll(), GroupMention: s.GetGroupMention(), Silent: s.GetSilent(), Streaming: s.GetStreaming(), Media: named(s.GetMedia()), NoPreview: s.GetNoPreview()}
 	return Encode(&w), hashOf(c, im.EntryMessage, 0, &w)
 }
 
@@ -163,6 +163,9 @@ func hashOf(c im.ConversationID, kind im.EntryKind, target uint64, w *wire.Entry
 			str(m.Id)
 		}
 	}
+	if w.NoPreview {
+		num(addedNoPreview)
+	}
 	return h.Sum64()
 }
 
@@ -180,6 +183,7 @@ const (
 	addedForward
 	addedStreaming
 	addedMedia
+	addedNoPreview
 )
 
 // Event returns the body of an EVENT entry.
@@ -218,6 +222,7 @@ func Decode(body []byte, w *wire.Entry) error {
 	w.EditedAtMs, w.Edits, w.React, w.Reactions, w.Poll, w.Vote, w.GroupMention = 0, 0, nil, nil, nil, nil, 0
 	w.Pinned, w.Silent, w.Forward = nil, false, nil
 	w.Deleted, w.Streaming, w.Replaced, w.CutOff, w.Media = false, false, 0, false, nil
+	w.NoPreview, w.Preview = false, nil
 	if err := (proto.UnmarshalOptions{Merge: true}).Unmarshal(body, w); err != nil {
 		return fmt.Errorf("%w: %w", ErrBody, err)
 	}

@@ -23,11 +23,14 @@ func named(ids []string) []*wire.Media {
 	return all
 }
 
-// MediaIDs are the ids of the uploads that a body names, in their order.
+// MediaIDs are the ids of the uploads that a body names, in their order, and behind them
+// the picture of its preview.
 func MediaIDs(body []byte) (ids []string) {
-	eachField(body, fieldMedia, func(m []byte) {
+	add := func(m []byte) {
 		eachField(m, fieldMediaID, func(id []byte) { ids = append(ids, string(id)) })
-	})
+	}
+	eachField(body, fieldMedia, add)
+	eachField(body, fieldPreview, func(p []byte) { eachField(p, fieldPreviewImage, add) })
 	return ids
 }
 

@@ -27,6 +27,8 @@ type Asks struct {
 	Streaming bool
 	// Media: it names uploads. Copied: it is a copy, which names those of others.
 	Media, Copied bool
+	// Preview: it has a preview.
+	Preview bool
 }
 
 // AsksOf reads what a body asks. Of what most messages are it reads two tags, and
@@ -47,6 +49,8 @@ func AsksOf(body []byte) (a Asks) {
 			a.Mentions = true
 		case fieldMedia:
 			a.Media = true
+		case fieldPreview:
+			a.Preview = true
 		case fieldForward:
 			a.Copied = true
 		case fieldGroupMention, fieldStreaming:

@@ -78,6 +78,9 @@ type Options struct {
 	Alone bool
 	// Page is how many entries the handler gets at most. Default 500.
 	Page int
+	// Gather is the least time between two looks that find all there is: what is stored
+	// meanwhile shares the handler's next call. Default 50 ms.
+	Gather time.Duration
 	// Tries is how often an entry may fail alone before it is set aside. Default 12,
 	// which takes some two minutes.
 	Tries      int
@@ -89,9 +92,6 @@ type Options struct {
 const (
 	// pollEvery is how often is looked for what other processes stored.
 	pollEvery = time.Second
-	// gather is the least time between two looks that find all there is: what is stored
-	// meanwhile shares the handler's next call.
-	gather = 50 * time.Millisecond
 	// saveEvery is how often a place that moved is noted, beatEvery one that did not.
 	saveEvery = time.Second
 	beatEvery = 3 * time.Second
@@ -122,6 +122,9 @@ type Follower struct {
 func New(o Options) *Follower {
 	if o.Page <= 0 {
 		o.Page = 500
+	}
+	if o.Gather <= 0 {
+		o.Gather = 50 * time.Millisecond
 	}
 	if o.Tries <= 0 {
 		o.Tries = 12

@@ -54,7 +54,7 @@ func (f *Follower) read(ctx context.Context, k *keeper) (im.Followed, error) {
 
 // rest waits until there may be more.
 func (f *Follower) rest(ctx context.Context, began time.Time) {
-	if !pause(ctx, gather-time.Since(began)) {
+	if !pause(ctx, f.o.Gather-time.Since(began)) {
 		return
 	}
 	t := time.NewTimer(pollEvery)

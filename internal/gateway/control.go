@@ -54,8 +54,8 @@ func (r *remembered) apply(g *Gateway, s *here.Member) {
 		if code == "" {
 			code = im.CodeSessionRevoked
 		}
-		// A Logout is answered before its connection ends (SPEC §3.7).
-		g.kickAfter(s, string(code), im.Errorf(code, "the session was ended"), code == im.CodeSessionRevoked)
+		// A Logout, or DeleteAccount, is answered before its connection ends (SPEC §3.7).
+		g.kickAfter(s, string(code), im.Errorf(code, "the session was ended"), code == im.CodeSessionRevoked || code == im.CodeAccountDeleted)
 		return
 	}
 	if !r.beats(g, s) {

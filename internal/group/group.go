@@ -166,7 +166,9 @@ type Options struct {
 	Shared bool
 	// Help drives what a group has promised, whoever promised it, and does not wait
 	// for that.
-	Help       func(im.ConversationID)
+	Help func(im.ConversationID)
+	// Places is what Erase needs.
+	Places     Places
 	Registerer prometheus.Registerer
 }
 

@@ -135,6 +135,8 @@ type User struct {
 	HideReads      bool
 	Created        time.Time
 	Profile        Profile
+	// Deleted: the account was deleted; nothing else is known of the user.
+	Deleted bool
 }
 
 // ShowsAs tells whether others see the same of two states of a user.
@@ -205,8 +207,8 @@ type TokenState struct {
 	Session     Session
 	// Ended is when the session was ended, zero while it lives.
 	Ended time.Time
-	// Admin tells that the user is an administrator.
-	Admin bool
+	// Admin tells that the user is an administrator, Deleted that their account was deleted.
+	Admin, Deleted bool
 }
 
 // SessionOpening is the one atomic step that opens a session.
@@ -223,8 +225,13 @@ type SessionOpening struct {
 	IfPasswordHash string
 	// Claim, when set, is the hash of a claim that is used up by this.
 	Claim []byte
+	// Identity, when set, is one by which the user logs in, and must be theirs still. If it
+	// is Link as well, it is made theirs in the same step. What it says of the provider's
+	// name for them is kept.
+	Identity *Identity
+	Link     bool
 	// Second is used up by this, with the ticket; nil: the user must have no active
-	// second factor, if IfPasswordHash is set.
+	// second factor, if IfPasswordHash or Identity is set.
 	Second *SecondStep
 	Ticket []byte
 	// Invitation, when set, is the hash of a registration link of which this is a use.

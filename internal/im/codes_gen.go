@@ -62,6 +62,8 @@ const (
 	CodeCodecUnsupported Code = "codec_unsupported"
 	// Pages of this site may not connect; the server has a list of those that may.
 	CodeOriginRefused Code = "origin_refused"
+	// The account was deleted, by its user or by an administrator.
+	CodeAccountDeleted Code = "account_deleted"
 	// A field is missing or not as documented; the message names it.
 	CodeInvalidArgument Code = "invalid_argument"
 	// The caller may not do this.
@@ -152,6 +154,7 @@ func Codes() []CodeInfo {
 		{CodeDeviceMismatch, 4605, 403, ActionStop},
 		{CodeCodecUnsupported, 4606, 415, ActionStop},
 		{CodeOriginRefused, 4607, 403, ActionStop},
+		{CodeAccountDeleted, 4608, 410, ActionStop},
 		{CodeInvalidArgument, 4800, 400, ActionFix},
 		{CodePermissionDenied, 4801, 403, ActionFix},
 		{CodeNotFound, 4802, 404, ActionFix},
@@ -230,6 +233,8 @@ func (c Code) Info() CodeInfo {
 		return CodeInfo{c, 4606, 415, ActionStop}
 	case CodeOriginRefused:
 		return CodeInfo{c, 4607, 403, ActionStop}
+	case CodeAccountDeleted:
+		return CodeInfo{c, 4608, 410, ActionStop}
 	case CodeInvalidArgument:
 		return CodeInfo{c, 4800, 400, ActionFix}
 	case CodePermissionDenied:

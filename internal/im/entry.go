@@ -17,6 +17,8 @@ const (
 	EntryPollEnd  EntryKind = 8
 	// EntryStream goes on with a streamed message, or ends it.
 	EntryStream EntryKind = 9
+	// EntryPreview is the server's: what the first link of its target leads to.
+	EntryPreview EntryKind = 10
 )
 
 // Entry is one entry of a conversation's journal: what the server acts on, and a

@@ -57,3 +57,14 @@ type MediaName struct {
 	// CheckAt is when the journal is asked whether it does, for the first time or again.
 	CheckAt time.Time
 }
+
+// ServerUploads owns what the server uploads itself. It is no user's id, and users have
+// none of its rights.
+const ServerUploads UserID = "*"
+
+// Preview is what a link leads to (SPEC §4.34).
+type Preview struct {
+	URL, Title, Description, Site string
+	// Image is the id of an upload, "" for none.
+	Image string
+}

@@ -326,7 +326,7 @@ type Control struct {
 	ByConnection ConnectionID
 	At           time.Time
 	Class        DeviceClass
-	// Code is why, when Yield is false: session_revoked, banned, token_expired.
+	// Code is why, when Yield is false: session_revoked, account_deleted, banned, token_expired.
 	Code Code
 }
 

@@ -27,6 +27,9 @@ type world struct {
 	deny   error                // MaySend
 	feed   []im.Event
 	lease  im.FollowerState
+	// told is what was said of uploads, nameless refuses those of a message.
+	told     []string
+	nameless error
 
 	// crash: the process ends at the step with this number, before or after it is done.
 	crash, step int
@@ -94,6 +97,14 @@ func (w *world) ChangeScheduled(_ context.Context, u im.UserID, id im.MessageID,
 		w.put(s)
 	}
 	return s, err
+}
+
+func (w *world) Scheduled(_ context.Context, u im.UserID, id im.MessageID) (im.Scheduled, error) {
+	_, s, ok := w.find(u, id)
+	if !ok {
+		return s, im.Errorf(im.CodeNotFound, "none")
+	}
+	return s, nil
 }
 
 func (w *world) CancelScheduled(context.Context, im.UserID, im.MessageID, im.Promise) error {
@@ -213,7 +224,51 @@ func (w *world) service(node string) *Service {
 		Store: w, Due: w, Lease: w, Send: w.send, Node: node,
 		MaySend: func(context.Context, im.UserID, im.ConversationID) error { return w.deny },
 		Drive:   func(context.Context, im.ConversationID) error { return nil },
+		Name: func(_ context.Context, u im.UserID, m im.Message) error {
+			w.told = append(w.told, fmt.Sprintf("name %s %s", u, m.Body))
+			return w.nameless
+		},
+		Doubt: func(_ context.Context, u im.UserID, m im.Message) error {
+			w.told = append(w.told, fmt.Sprintf("doubt %s %s", u, m.Body))
+			return nil
+		},
 	})
+}
+
+// What names uploads is noted before it is kept, and doubted before it is kept no more:
+// whatever crashed, nothing is kept whose uploads are not.
+func TestUploadsAreNamedFirst(t *testing.T) {
+	w := newWorld(t)
+	s := w.service("n")
+	m := im.Message{Conversation: "grp:g", ID: im.MessageID{1}, Kind: im.EntryMessage, Body: []byte("one"), Hash: 1}
+	w.nameless = &im.Error{Code: im.CodeNotFound, Field: "media[1]", Message: "no such upload"}
+	at := time.Now().Add(time.Hour)
+	err := s.Schedule(t.Context(), "ann", m, at)
+	if e := im.Public(err); e.Field != "message.media[1]" || len(w.rows) != 0 {
+		t.Errorf("refused with %v of %q; %d are kept", err, e.Field, len(w.rows))
+	}
+	w.nameless = nil
+	if err := s.Schedule(t.Context(), "ann", m, at); err != nil {
+		t.Fatal(err)
+	}
+	other := m
+	other.Body, other.Hash = []byte("two"), 2
+	if err := s.Change(t.Context(), "ann", m.ID, &other, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Change(t.Context(), "ann", m.ID, nil, at.Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Cancel(t.Context(), "ann", m.ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Cancel(t.Context(), "bob", m.ID); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"name ann one", "name ann one", "doubt ann one", "name ann two", "doubt ann two"}
+	if !slices.Equal(w.told, want) {
+		t.Errorf("told %q, want %q", w.told, want)
+	}
 }
 
 // run has a process work until all is quiet, or until it dies at a step.

@@ -17,7 +17,7 @@ type Lease interface {
 
 const (
 	// What the leases are kept under.
-	sendsName, timersName, retentionName = "later", "timers", "retention"
+	sendsName, timersName, retentionName, erasuresName = "later", "timers", "retention", "erasures"
 	// beatEvery is how often who works shows to be there, takeAfter after what time
 	// without that another one takes over.
 	beatEvery = 3 * time.Second

@@ -49,6 +49,8 @@ type Store interface {
 	ChangeScheduled(ctx context.Context, u im.UserID, id im.MessageID, notice im.Promise, change func(*im.Scheduled) error) (im.Scheduled, error)
 	// CancelScheduled removes one; its errors are those of ChangeScheduled.
 	CancelScheduled(ctx context.Context, u im.UserID, id im.MessageID, notice im.Promise) error
+	// Scheduled returns one of a user's; not_found when there is none.
+	Scheduled(ctx context.Context, u im.UserID, id im.MessageID) (im.Scheduled, error)
 	// ScheduledPage returns at most limit of a user behind a place, by their time.
 	ScheduledPage(ctx context.Context, u im.UserID, after im.ScheduledPlace, limit int) ([]im.Scheduled, error)
 }
@@ -76,6 +78,10 @@ type Options struct {
 	MaySend func(ctx context.Context, u im.UserID, c im.ConversationID) error
 	// Send sends a message as im.Logic does.
 	Send func(ctx context.Context, from im.Actor, m im.Message, reply func(im.Ack, error))
+	// Name notes that a message which is about to be kept names uploads, if it does, or tells
+	// which of them are not its sender's. Doubt notes that one may name them no more: whoever
+	// throws uploads away asks then what is kept. Both may be called for nothing.
+	Name, Doubt func(ctx context.Context, u im.UserID, m im.Message) error
 	// Drive has what is promised to a conversation carried out, soon.
 	Drive func(ctx context.Context, c im.ConversationID) error
 	// Node names this process. Optional.
@@ -152,6 +158,9 @@ func (s *Service) Schedule(ctx context.Context, u im.UserID, m im.Message, at ti
 	if err != nil {
 		return err
 	}
+	if err := s.o.Name(ctx, u, m); err != nil {
+		return im.In("message", err)
+	}
 	kept, made, err := s.o.Store.Schedule(ctx, im.Scheduled{User: u, Message: m, At: at, Created: s.o.Now()}, MaxOfUser, notice)
 	switch {
 	case err != nil:
@@ -173,6 +182,15 @@ func (s *Service) Change(ctx context.Context, u im.UserID, id im.MessageID, m *i
 	notice, err := s.notice(u, "")
 	if err != nil {
 		return err
+	}
+	if m != nil {
+		// Before the change, so that a crash leaves nothing that is kept and not named.
+		if err := s.doubt(ctx, u, id); err != nil {
+			return err
+		}
+		if err := s.o.Name(ctx, u, *m); err != nil {
+			return im.In("message", err)
+		}
 	}
 	_, err = s.o.Store.ChangeScheduled(ctx, u, id, notice, func(was *im.Scheduled) error {
 		if m != nil {
@@ -198,11 +216,26 @@ func (s *Service) Cancel(ctx context.Context, u im.UserID, id im.MessageID) erro
 	if err != nil {
 		return err
 	}
+	if err := s.doubt(ctx, u, id); err != nil {
+		return err
+	}
 	if err := s.o.Store.CancelScheduled(ctx, u, id, notice); err != nil {
 		return err
 	}
 	s.drive(ctx, u)
 	return nil
+}
+
+// doubt has the uploads that a scheduled message names looked at anew.
+func (s *Service) doubt(ctx context.Context, u im.UserID, id im.MessageID) error {
+	was, err := s.o.Store.Scheduled(ctx, u, id)
+	if im.CodeOf(err) == im.CodeNotFound {
+		return nil // the store says so, in its own way
+	}
+	if err != nil {
+		return err
+	}
+	return s.o.Doubt(ctx, u, was.Message)
 }
 
 // List returns at most limit scheduled messages of a user behind a place, by their time.

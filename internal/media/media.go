@@ -37,8 +37,11 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/media/picture"
@@ -52,17 +55,17 @@ type Uploads interface {
 	Pieces(ctx context.Context, id string) ([]im.MediaPiece, error)
 	FinishUpload(ctx context.Context, u im.Upload, now time.Time) error
 	DropUpload(ctx context.Context, id string, owner im.UserID, now time.Time) error
-	DueUploads(ctx context.Context, now time.Time, limit int) ([]string, error)
+	DiscardBlobs(ctx context.Context, blobs []string, at time.Time) error
 }
 
-// Names keeps which messages name uploads, or may, and which blobs nothing has.
+// Names keeps which messages name uploads, or may, and what is to be thrown away.
 type Names interface {
 	NameMedia(ctx context.Context, ids []string, n im.MediaName, shared bool) ([]im.Upload, error)
 	DoubtMedia(ctx context.Context, ns []im.MediaName, at time.Time) error
 	DueNames(ctx context.Context, now time.Time, limit int) ([]im.MediaName, error)
 	SettleName(ctx context.Context, n im.MediaName, names bool, at time.Time) error
 	NamesFor(ctx context.Context, media string, u im.UserID, limit int) ([]im.MediaName, error)
-	DiscardBlobs(ctx context.Context, blobs []string, at time.Time) error
+	DueUploads(ctx context.Context, now time.Time, limit int) ([]string, error)
 	DoomBlobs(ctx context.Context, now time.Time, limit int) ([]string, error)
 	ForgetBlobs(ctx context.Context, blobs []string) error
 }
@@ -88,10 +91,18 @@ type Messages interface {
 // Options say what a Service needs. Those that are not told to be optional must be set.
 type Options struct {
 	Uploads Uploads
-	Names   Names
-	Store   Store
+	// Elsewhere is set where the directory is another node's. It is Uploads then; there are
+	// no Names and no Messages, and nothing is swept here.
+	Elsewhere *Elsewhere
+	Names     Names
+	Store     Store
 	// Messages may be set after New, before anything is asked (Use).
 	Messages Messages
+	// Waits tells whether a message that is not stored yet, and names an upload, is kept to be
+	// stored at its time. Optional.
+	Waits func(ctx context.Context, n im.MediaName) (bool, error)
+	// Left tells whether the account of a user was deleted: a link is theirs no more. Optional.
+	Left     func(ctx context.Context, u im.UserID) (bool, error)
 	Pictures *picture.Maker
 	Quota    im.MediaQuota
 	// MaxBytes is how long an upload may be.
@@ -104,6 +115,8 @@ type Options struct {
 	Key    []byte
 	Now    func() time.Time // optional
 	Logger *slog.Logger     // optional
+	// Registerer gets the metrics. Optional.
+	Registerer prometheus.Registerer
 }
 
 const (
@@ -129,12 +142,14 @@ const (
 // Service takes uploads and gives them. It is safe for concurrent use.
 type Service struct {
 	o    Options
+	m    *metrics
 	life context.Context
 	end  context.CancelFunc
 	done sync.WaitGroup
 
 	mu   sync.Mutex
 	busy map[string]bool
+	same atomic.Bool // bytes are where the other nodes keep theirs
 }
 
 // New makes a Service; Start begins to sweep.
@@ -142,13 +157,18 @@ func New(o Options) *Service {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Waits == nil {
+		o.Waits = func(context.Context, im.MediaName) (bool, error) { return false, nil }
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.UploadTime == 0 {
 		o.UploadTime = 24 * time.Hour
 	}
-	s := &Service{o: o, busy: map[string]bool{}}
+	m := newMetrics(o.Registerer)
+	o.Store = counted{o.Store, m}
+	s := &Service{o: o, m: m, busy: map[string]bool{}}
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
 }

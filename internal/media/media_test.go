@@ -550,3 +550,26 @@ func TestLinks(t *testing.T) {
 		t.Error("its time is over")
 	}
 }
+
+// What was received of an upload and is not there any more, as after a restore, is told,
+// and nothing else of it happens; also where it was complete.
+func TestLostPieces(t *testing.T) {
+	w := newWorld(t)
+	s := w.service()
+	u, err := s.Begin(t.Context(), "ann", 40<<10, im.MediaFacts{})
+	w.ok(err)
+	_, err = s.Write(t.Context(), "ann", u.ID, 0, strings.NewReader(strings.Repeat("x", 20<<10)), nil)
+	w.ok(err)
+	for _, name := range w.blobs() {
+		w.ok(w.store.Delete(t.Context(), name))
+	}
+	_, err = s.Write(t.Context(), "ann", u.ID, 20<<10, strings.NewReader(strings.Repeat("x", 20<<10)), nil)
+	w.code("the rest", err, im.CodeNotFound)
+	_, err = s.Of(t.Context(), "ann", u.ID)
+	w.code("how far", err, im.CodeNotFound)
+	w.now = w.now.Add(25 * time.Hour)
+	w.ok(s.Sweep(t.Context()))
+	if left := w.blobs(); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+}

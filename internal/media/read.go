@@ -1,6 +1,7 @@
 package media
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -22,6 +23,17 @@ type Place struct {
 // Find returns an upload that somebody may read: their own, or one that a message names
 // which they may read now. not_found for all others.
 func (s *Service) Find(ctx context.Context, u im.UserID, id string, at Place) (im.Upload, error) {
+	if s.o.Elsewhere != nil {
+		if err := s.reaches(ctx); err != nil {
+			return im.Upload{}, err
+		}
+		return s.o.Elsewhere.find(ctx, u, id, at)
+	}
+	if s.o.Left != nil {
+		if left, err := s.o.Left(ctx, u); err != nil || left {
+			return im.Upload{}, cmp.Or[error](err, errNone)
+		}
+	}
 	m, err := s.o.Uploads.Upload(ctx, id)
 	if err != nil {
 		return im.Upload{}, err
@@ -86,7 +98,10 @@ func (s *Service) Open(ctx context.Context, m im.Upload, thumbnail bool, offset 
 		return nil, errNone
 	}
 	r, err := s.o.Store.Get(ctx, name, offset)
-	return r, failed(err)
+	if err != nil {
+		return nil, failed(err)
+	}
+	return given{r, s.m.given}, nil
 }
 
 // LinkTime is how long a link holds.

@@ -54,6 +54,9 @@ func (s *Service) settle(ctx context.Context) error {
 		var failed error
 		for _, n := range due {
 			names, _, err := s.o.Messages.NamesMedia(ctx, n)
+			if err == nil && !names {
+				names, err = s.o.Waits(ctx, n)
+			}
 			if err == nil {
 				at := s.o.Now().Add(unnamedTime)
 				if names {
@@ -74,13 +77,13 @@ func (s *Service) settle(ctx context.Context) error {
 // expire throws away uploads whose time is over.
 func (s *Service) expire(ctx context.Context) error {
 	for {
-		due, err := s.o.Uploads.DueUploads(ctx, s.o.Now(), page)
+		due, err := s.o.Names.DueUploads(ctx, s.o.Now(), page)
 		if err != nil {
 			return err
 		}
 		for _, id := range due {
 			// not_found: somebody else did, or a message names it since.
-			if err := s.o.Uploads.DropUpload(ctx, id, "", s.o.Now()); err != nil && im.CodeOf(err) != im.CodeNotFound {
+			if err := s.drop(ctx, id, ""); err != nil && im.CodeOf(err) != im.CodeNotFound {
 				return fmt.Errorf("upload %s: %w", id, err)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"hash"
 	"io"
+	"io/fs"
 
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/media/picture"
@@ -27,6 +28,9 @@ func (s *Service) Begin(ctx context.Context, owner im.UserID, size int64, f im.M
 	case size > s.o.MaxBytes:
 		return im.Upload{}, im.TooLarge("size", "is %d bytes; at most %d are allowed", size, s.o.MaxBytes)
 	}
+	if err := s.reaches(ctx); err != nil {
+		return im.Upload{}, err
+	}
 	free, err := s.o.Store.Free(ctx)
 	if err != nil {
 		return im.Upload{}, failed(err)
@@ -37,7 +41,11 @@ func (s *Service) Begin(ctx context.Context, owner im.UserID, size int64, f im.M
 	}
 	now := s.o.Now()
 	u := im.Upload{ID: newID(), Owner: owner, Size: size, MediaFacts: f, Created: now, Expires: now.Add(s.o.UploadTime)}
-	return u, s.o.Uploads.CreateUpload(ctx, u, s.o.Quota)
+	err = s.o.Uploads.CreateUpload(ctx, u, s.o.Quota)
+	if err == nil {
+		s.m.begun.Inc()
+	}
+	return u, err
 }
 
 // Of returns an upload of a user's own. One of which all was received is looked at first,
@@ -65,7 +73,15 @@ func (s *Service) own(ctx context.Context, owner im.UserID, id string) (im.Uploa
 
 // Drop throws away an upload of a user's own that no message names.
 func (s *Service) Drop(ctx context.Context, owner im.UserID, id string) error {
-	return s.o.Uploads.DropUpload(ctx, id, owner, s.o.Now())
+	return s.drop(ctx, id, owner)
+}
+
+func (s *Service) drop(ctx context.Context, id string, owner im.UserID) error {
+	err := s.o.Uploads.DropUpload(ctx, id, owner, s.o.Now())
+	if err == nil {
+		s.m.thrown.Inc()
+	}
+	return err
 }
 
 // Sum is what a request's bytes are checked by.
@@ -89,6 +105,9 @@ func (s *Service) Write(ctx context.Context, owner im.UserID, id string, offset 
 	case offset != u.Received:
 		return u, im.Errorf(im.CodeConflict, "the upload has %d bytes, not %d", u.Received, offset)
 	}
+	if err := s.reaches(ctx); err != nil {
+		return u, err
+	}
 	if !s.enter(id) {
 		return u, ErrBusy
 	}
@@ -96,6 +115,7 @@ func (s *Service) Write(ctx context.Context, owner im.UserID, id string, offset 
 	if u.Received < u.Size {
 		var n int64
 		n, err = s.receive(ctx, &u, r, sum)
+		s.m.received.Add(float64(n))
 		u.Received += n
 	}
 	if err != nil || u.Received < u.Size {
@@ -195,7 +215,7 @@ func (s *Service) piece(ctx context.Context, from *source, at, most int64) (im.M
 func (s *Service) keep(ctx context.Context, name string, r io.Reader) (int64, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTime)
 	defer cancel()
-	if err := s.o.Names.DiscardBlobs(ctx, []string{name}, s.o.Now().Add(trashTime)); err != nil {
+	if err := s.o.Uploads.DiscardBlobs(ctx, []string{name}, s.o.Now().Add(trashTime)); err != nil {
 		return 0, err
 	}
 	n, err := s.o.Store.Put(ctx, name, r)
@@ -215,13 +235,16 @@ func (s *Service) finish(ctx context.Context, u im.Upload) (im.Upload, error) {
 	done := u
 	if err := s.look(ctx, &done, pieces); err != nil {
 		if errors.Is(err, picture.ErrBroken) || errors.Is(err, picture.ErrLarge) {
-			if err := s.o.Uploads.DropUpload(ctx, u.ID, u.Owner, s.o.Now()); err != nil {
+			if err := s.drop(ctx, u.ID, u.Owner); err != nil {
 				return u, err
 			}
 			if errors.Is(err, picture.ErrLarge) {
 				return u, im.TooLarge("media", "%v", err)
 			}
 			return u, im.Wrong("media", "%v", err)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return s.lost(ctx, u)
 		}
 		return u, failed(err)
 	}
@@ -230,7 +253,21 @@ func (s *Service) finish(ctx context.Context, u im.Upload) (im.Upload, error) {
 	if err != nil && im.CodeOf(err) != im.CodeConflict {
 		return u, err
 	}
+	if err == nil {
+		s.m.completed.Inc()
+	}
 	return s.own(ctx, u.Owner, u.ID) // conflict: somebody else finished it, or threw it away
+}
+
+// lost is an upload of which pieces are not there. Somebody else finished it, and they were
+// thrown away; or the store is one that was restored from a backup, which had them no more:
+// it is sent anew, under another id.
+func (s *Service) lost(ctx context.Context, u im.Upload) (im.Upload, error) {
+	now, err := s.own(ctx, u.Owner, u.ID)
+	if err == nil && !now.Ready {
+		err = im.Errorf(im.CodeNotFound, "what was received of the upload is lost; upload it anew")
+	}
+	return now, err
 }
 
 // look finds out what an upload is, and keeps what is given of it.
@@ -264,6 +301,7 @@ func (s *Service) look(ctx context.Context, u *im.Upload, pieces []im.MediaPiece
 }
 
 func (s *Service) lookAtPicture(ctx context.Context, u *im.Upload, r io.Reader) error {
+	defer s.m.picture()()
 	made, err := s.o.Pictures.Make(ctx, u.MIME, r, u.Size)
 	if err != nil {
 		return err

@@ -103,7 +103,10 @@ func (s *Service) mayAmend(ctx context.Context, it *item, made *madeOf) error {
 	switch e.Kind {
 	case im.EntryRecall:
 		m.amend, m.after = im.Amend{Recall: true}, idOf{}
-		if err = s.mayRecall(ctx, e, &target); err == nil {
+		if !it.server {
+			err = s.mayRecall(ctx, e, &target)
+		}
+		if err == nil {
 			err = s.doubtMedia(ctx, target)
 		}
 		target.Recalled, target.Body = true, nil
@@ -117,6 +120,8 @@ func (s *Service) mayAmend(ctx context.Context, it *item, made *madeOf) error {
 		err = s.pin(ctx, e, m, &target)
 	case im.EntryStream:
 		err = s.stream(ctx, e, m, &target)
+	case im.EntryPreview:
+		err = s.preview(e, m, &target)
 	}
 	if errors.Is(err, errSame) && !after.none() {
 		// By what is not stored yet: it is asked about again.
@@ -179,11 +184,17 @@ func (s *Service) edit(ctx context.Context, e *im.Entry, m *amending, target *im
 	if state.Told.Streaming {
 		return im.Errorf(im.CodePermissionDenied, "a message that is being said cannot be edited")
 	}
+	had := state.Told.Preview != nil
 	if m.told, err = state.Edit(e.Body, target.Stored, now); err != nil {
 		return im.Wrap(err, im.CodeUnprocessable, "what the edit says cannot be read")
 	}
 	m.kept = nil
 	before := entrycodec.Labels(target)
+	if had && state.Told.Preview == nil {
+		if err := s.doubtMedia(ctx, *target); err != nil {
+			return err
+		}
+	}
 	target.Body = state.Body()
 	m.labels, m.unlabels = entrycodec.Relabel(before, entrycodec.Labels(target))
 	m.amend.Body = target.Body

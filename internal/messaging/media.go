@@ -38,6 +38,25 @@ func (s *Service) nameMedia(ctx context.Context, it *item) error {
 	return nil
 }
 
+// NameLater notes which uploads a message names that is to be sent later: they stay as long
+// as it is kept (media.Options.Waits).
+func (s *Service) NameLater(ctx context.Context, u im.UserID, m im.Message) error {
+	ids := entrycodec.MediaIDs(m.Body)
+	if len(ids) == 0 {
+		return nil
+	}
+	if s.media == nil {
+		return im.Errorf(im.CodeUnimplemented, "this server takes no uploads")
+	}
+	_, err := s.media.Name(ctx, im.MediaName{Conversation: m.Conversation, Sender: u, ID: m.ID, Hash: m.Hash}, ids, false)
+	return err
+}
+
+// DoubtLater notes that a message may not be sent later any more, or not with its uploads.
+func (s *Service) DoubtLater(ctx context.Context, u im.UserID, m im.Message) error {
+	return s.doubtMedia(ctx, im.Entry{Conversation: m.Conversation, Sender: u, ID: m.ID, Body: m.Body})
+}
+
 // doubtMedia notes that entries are about to lose what they say: those of them that name
 // uploads.
 func (s *Service) doubtMedia(ctx context.Context, es ...im.Entry) error {
@@ -48,6 +67,11 @@ func (s *Service) doubtMedia(ctx context.Context, es ...im.Entry) error {
 	for i := range es {
 		if e := &es[i]; !e.Recalled && entrycodec.AsksOf(e.Body).Media {
 			named = append(named, im.MediaName{Conversation: e.Conversation, Sender: e.Sender, ID: e.ID})
+		}
+		if e := &es[i]; !e.Recalled && e.Target == 0 && entrycodec.AsksOf(e.Body).Preview {
+			if n, ok := previewNamed(e); ok {
+				named = append(named, n)
+			}
 		}
 	}
 	if len(named) == 0 {
@@ -87,7 +111,7 @@ func (s *Service) MediaOf(ctx context.Context, u im.UserID, c im.ConversationID,
 }
 
 // NamesMedia tells whether a message is stored and names an upload, and its seq if it is
-// stored. One that cannot be read names it.
+// stored. Of a PREVIEW it is the message that has the preview. One that cannot be read names it.
 func (s *Service) NamesMedia(ctx context.Context, n im.MediaName) (names bool, seq uint64, err error) {
 	ask := [1]im.Append{{Entry: im.Entry{Conversation: n.Conversation, Sender: n.Sender, ID: n.ID}, Hash: n.Hash}}
 	var out [1]im.Appended
@@ -98,8 +122,11 @@ func (s *Service) NamesMedia(ctx context.Context, n im.MediaName) (names bool, s
 		return false, 0, nil
 	}
 	e, err := s.entryAt(ctx, n.Conversation, out[0].Seq)
+	if err == nil && e.Kind == im.EntryPreview { // what it says is in its target
+		e, err = s.entryAt(ctx, n.Conversation, e.Target)
+	}
 	if err != nil || e.Kind != im.EntryMessage || e.Recalled {
-		return false, out[0].Seq, err
+		return false, e.Seq, err
 	}
 	_, unreadable := entrycodec.Open(e.Body, e.Amended)
 	return unreadable != nil || slices.Contains(entrycodec.MediaIDs(e.Body), n.Media), e.Seq, nil

@@ -66,9 +66,9 @@ func showing(m im.Message, ids ...string) im.Message {
 	return m
 }
 
-func mediaWorld(t *testing.T) (*world, *fakeMedia) {
+func mediaWorld(t *testing.T, opts ...func(*Options)) (*world, *fakeMedia) {
 	f := &fakeMedia{of: map[string]im.UserID{"mine": "alice", "too": "alice", "theirs": "bob"}}
-	w := newWorld(t, func(o *Options) { o.Media = f })
+	w := newWorld(t, append(opts, func(o *Options) { o.Media = f })...)
 	f.stored = func() int {
 		head, err := w.head(context.Background(), ab)
 		if err != nil {

@@ -13,6 +13,7 @@ type metrics struct {
 	held         prometheus.Counter
 	panics       prometheus.Counter
 	resets       prometheus.Counter
+	givenUp      prometheus.Counter
 	rejected     *prometheus.CounterVec
 	sendDuration prometheus.Histogram
 }
@@ -29,6 +30,8 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "skein_messaging_panics_total", Help: "Messages that were refused because handling them panicked."}),
 		resets: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "skein_messaging_resets_total", Help: "Syncs of devices that knew another history than this one, and were told to read it anew."}),
+		givenUp: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "skein_messaging_given_up_total", Help: "Entries that the retention had the journal give up."}),
 		rejected: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "skein_messaging_rejected_total", Help: "Sends that were refused, by code."}, []string{"code"}),
 		sendDuration: prometheus.NewHistogram(prometheus.HistogramOpts{
@@ -36,7 +39,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16)}),
 	}
 	if reg != nil {
-		reg.MustRegister(m.accepted, m.duplicates, m.held, m.panics, m.resets, m.rejected, m.sendDuration)
+		reg.MustRegister(m.accepted, m.duplicates, m.held, m.panics, m.resets, m.givenUp, m.rejected, m.sendDuration)
 	}
 	return m
 }

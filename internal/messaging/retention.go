@@ -141,6 +141,7 @@ func (s *Service) GiveUp(ctx context.Context, cs []im.ConversationID) (again tim
 			if err != nil {
 				return time.Time{}, err
 			}
+			s.metrics.givenUp.Add(float64(to - r.Given))
 			r.Given = to
 		}
 		if r.Given == r.Floor {

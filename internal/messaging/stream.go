@@ -105,7 +105,9 @@ func (x *streams) grow(k streamKey, author im.UserID, d durably, p *entrycodec.P
 	news := ""
 	switch end := p.Offset + uint64(len(p.Text)); {
 	case p.Offset > at:
-		return grown{}, im.Errorf(im.CodePartMissing, "the server has %d bytes of this message, and not what follows: say all of it", at)
+		e := im.Errorf(im.CodePartMissing, "the server has %d bytes of this message, and not what follows: say all of it", at)
+		e.Field = "offset"
+		return grown{}, e
 	case end <= at:
 		if g.text[p.Offset:end] != p.Text {
 			return grown{}, im.Wrong("text", "is not what was said at this offset")
@@ -364,7 +366,7 @@ func (s *Service) TimeIsUp(ctx context.Context, t im.Timer) (again time.Time, er
 		}
 		m := im.Message{Kind: im.EntryStream}
 		m.Body, m.Hash = entrycodec.Stream(e.Conversation, e.Seq, &entrycodec.Part{End: true})
-		err = s.byServer(ctx, e, m)
+		err = s.byServer(ctx, e, serverID(e, m.Kind), m)
 		if im.CodeOf(err) == im.CodeNotFound {
 			err = nil // it is gone (SPEC §4.27, §4.33), and so is what it was to say
 		}
@@ -373,19 +375,29 @@ func (s *Service) TimeIsUp(ctx context.Context, t im.Timer) (again time.Time, er
 	return time.Time{}, nil
 }
 
-// byServer stores an amendment of the server's own. Its id follows from its target and
+// serverID is the id of an amendment of the server's own. It follows from its target and
 // its kind, so whoever does it again does the same.
-func (s *Service) byServer(ctx context.Context, target *im.Entry, m im.Message) error {
+func serverID(target *im.Entry, kind im.EntryKind) im.MessageID {
 	h := sha256.New()
 	h.Write([]byte("skein server\x00" + string(target.Conversation) + "\x00"))
 	var seq [9]byte
 	binary.BigEndian.PutUint64(seq[:], target.Seq)
-	seq[8] = byte(m.Kind)
+	seq[8] = byte(kind)
 	h.Write(seq[:])
+	return im.NewMessageID(target.Stored, [10]byte(h.Sum(nil)[:10]))
+}
+
+// byServer stores an amendment of the server's own, under an id by which who does it again
+// does the same.
+func (s *Service) byServer(ctx context.Context, target *im.Entry, id im.MessageID, m im.Message) error {
 	got := make(chan error, 1)
+	var sender im.UserID
+	if m.Kind == im.EntryRecall { // as its author would
+		sender = target.Sender
+	}
 	it := &item{
 		entry: im.Entry{
-			Conversation: target.Conversation, ID: im.NewMessageID(target.Stored, [10]byte(h.Sum(nil)[:10])),
+			Conversation: target.Conversation, ID: id, Sender: sender,
 			Kind: m.Kind, Target: target.Seq, Body: m.Body,
 		},
 		hash: m.Hash, server: true, queued: s.now(),

@@ -51,7 +51,7 @@ func newSource(t testing.TB, entries int) *source {
 	d, err := sqlite.Open(s.Directory, sqlite.Options{})
 	must(t, err)
 	must(t, d.Close())
-	s.exec(t, `INSERT INTO users VALUES ('ann', 'ann', 'Ann Ä. 𝄞', 'argon', TRUE, 1, 1000, 0, 0, 'ann ä. 𝄞', '{"about":"ä","extra":{"k":"v"}}', 3, TRUE), ('Bob', NULL, 'B', '', FALSE, 2, 2000, 3, 2, NULL, '', 0, FALSE);
+	s.exec(t, `INSERT INTO users VALUES ('ann', 'ann', 'Ann Ä. 𝄞', 'argon', TRUE, 1, 1000, 0, 0, 'ann ä. 𝄞', '{"about":"ä","extra":{"k":"v"}}', 3, TRUE, 0, 1000), ('Bob', NULL, 'B', '', FALSE, 2, 2000, 3, 2, NULL, '', 0, FALSE, 3000, 0);
 		INSERT INTO sessions VALUES ('s1', 'ann', 'd', 1, 'phone', 'go', 1, 2, '::1', 99, 0), ('s2', 'Bob', '', 0, '', '', 1, 2, '', 99, 5);
 		INSERT INTO tokens VALUES (x'00ff', 's1', 1, 1, 99, NULL, 0, NULL), (x'01', 's1', 2, 1, 99, x'00ff', 7, x'beef');
 		INSERT INTO claims VALUES ('admin', x'0102', 5);
@@ -70,6 +70,11 @@ work', 0, 0, 0, 7), ('Bob', 'ann', 1, TRUE, '', 'hello', 4, '', 4, 9, 2, 1);
 		INSERT INTO lifetimes VALUES ('grp:g1', 5, 86400);
 		INSERT INTO retention VALUES ('grp:g1', 86400, 4, 3, 1767225600000);
 		INSERT INTO timers VALUES (1, 'ann', x'0190', 'grp:g1', -7, 99, 5);
+		INSERT INTO identities VALUES ('i1', 'ann', 'corp', 'https://id.example.com', 'ä', 'ann', 'ann@example.com', 5, 6);
+		INSERT INTO provider_logins VALUES (x'00fe', 1, '{"v":"ä"}', 99);
+		INSERT INTO erasures VALUES ('Bob', TRUE, 3000, 0, 2, 'grp:g1 5');
+		INSERT INTO held_names VALUES (x'00fd', 99);
+		INSERT INTO former_usernames VALUES ('anna', 'ann', 99);
 		INSERT INTO media VALUES ('m1', 'ann', 2, 9, 9, 'ä.png', 'image/png', 3, 4, 0, 'LEHV', x'0001', 'ff00', 't1', 5, 0), ('m2', 'Bob', 1, 9, 4, '', '', 0, 0, 7, '', NULL, '', '', 5, 99);
 		INSERT INTO media_pieces VALUES ('m2', 0, 4, 'p1');
 		INSERT INTO media_blobs VALUES ('ff00', 'ff00-m1', 1);
@@ -456,7 +461,7 @@ func TestSourceUnchanged(t *testing.T) {
 	// Rows that are in the log of SQLite only, as after a crash.
 	db, err := sql.Open("sqlite", "file:"+s.Directory+"?vfs=skein-sums&_pragma=wal_autocheckpoint(0)")
 	must(t, err)
-	_, err = db.Exec("INSERT INTO users VALUES ('late', NULL, 'L', '', FALSE, 2, 2000, 0, 0, NULL, '', 0, FALSE)")
+	_, err = db.Exec("INSERT INTO users VALUES ('late', NULL, 'L', '', FALSE, 2, 2000, 0, 0, NULL, '', 0, FALSE, 0, 0)")
 	must(t, err)
 	crashed := t.TempDir()
 	for _, name := range []string{"directory.db", "directory.db-wal"} {

@@ -91,6 +91,8 @@ const (
 	askCustom
 	// askSeen tells who is there no more.
 	askSeen
+	// askMedia asks for rows of uploads; what exactly only internal/media knows.
+	askMedia
 )
 
 func putRequest(b []byte, q *request, left time.Duration) []byte {

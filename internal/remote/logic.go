@@ -136,6 +136,20 @@ func (r *router) standing(ctx context.Context, u im.UserID) (im.Standing, error)
 	return v, in.err
 }
 
+// Media asks a node with the directory about uploads. again: it may be asked twice.
+func (n *Node) Media(ctx context.Context, method string, again bool, payload []byte) ([]byte, error) {
+	if s := n.served; s != nil {
+		return s.backend.Media(ctx, method, payload)
+	}
+	body, _, err := n.router.ask(ctx, askMedia, n.o.Name, again, putBytes(putString(nil, method), payload))
+	if err != nil {
+		return nil, err
+	}
+	in := &reader{b: body}
+	answer := in.bytes()
+	return answer, in.err
+}
+
 // changed asks for the heads of conversations with entries after a position.
 func (r *router) changed(ctx context.Context, since uint64, limit int) ([]im.ParcelHead, bool, error) {
 	if s := r.node.served; s != nil {

@@ -490,6 +490,12 @@ func TestRequests(t *testing.T) {
 		if st, err := w.nodes["g1"].Standing(ctx, "ann"); err != nil || st.Groups[0].Roster != 7 || st.Groups[0].From != 5 || len(st.Sessions) != 1 {
 			t.Fatal(st, err)
 		}
+		if got, err := w.nodes["g1"].Media(ctx, "find", true, []byte("this")); err != nil || !strings.HasPrefix(string(got), "find of ") || !strings.HasSuffix(string(got), ": this") {
+			t.Fatalf("%q, %v", got, err)
+		}
+		if _, err := w.nodes["g1"].Media(ctx, "refuse", false, []byte("large")); im.CodeOf(err) != im.CodeInvalidArgument || im.Public(err).Field != "size" {
+			t.Fatal(err)
+		}
 		if tl := w.nodes["g1"].Timeline(); tl != "t" {
 			t.Fatal(tl)
 		}

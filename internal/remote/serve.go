@@ -37,6 +37,8 @@ type Backend interface {
 	Changed(ctx context.Context, since uint64, limit int) (heads []im.ParcelHead, more bool, err error)
 	// Standing is for gateways, see im.Standing.
 	Standing(ctx context.Context, u im.UserID) (im.Standing, error)
+	// Media answers what a node without the directory asks about uploads.
+	Media(ctx context.Context, method string, payload []byte) ([]byte, error)
 	// Forget what is remembered of two users' relation; b "" means everybody who
 	// writes to a, a "" everything: such news may have been lost.
 	Forget(a, b im.UserID)
@@ -451,6 +453,9 @@ func (s *server) carryOut(ctx context.Context, kind byte, in *reader) (body []by
 	case askStanding:
 		st, err := s.backend.Standing(ctx, im.UserID(in.string()))
 		return putStanding(nil, &st), err
+	case askMedia:
+		body, err := s.backend.Media(ctx, in.string(), in.bytes())
+		return putBytes(nil, body), err
 	case askChanged:
 		heads, more, err := s.backend.Changed(ctx, in.uint(), int(in.uint()))
 		return putChanged(nil, heads, more), err

@@ -259,6 +259,13 @@ func (b *brain) Standing(_ context.Context, u im.UserID) (im.Standing, error) {
 	return im.Standing{Groups: []im.GroupStanding{{Conversation: im.Group(string(u)), Roster: 7, From: 5}}, Sessions: []im.SessionID{"s"}}, nil
 }
 
+func (b *brain) Media(_ context.Context, method string, payload []byte) ([]byte, error) {
+	if method == "refuse" {
+		return nil, im.Wrong("size", "is %s", payload)
+	}
+	return append([]byte(method+" of "+b.name+": "), payload...), nil
+}
+
 func (b *brain) Forget(x, y im.UserID) {
 	b.store.mu.Lock()
 	defer b.store.mu.Unlock()

@@ -40,6 +40,7 @@ type Indexer struct {
 	journal Journal
 	log     *slog.Logger
 	errors  prometheus.Counter
+	pace    pace // the feed's goroutine's
 
 	mu sync.Mutex
 	// known: all that was stored by then is in the index. reached is the end of the last
@@ -139,6 +140,7 @@ func (x *Indexer) After(ctx context.Context, after im.Place, limit int) (im.Foll
 	if err != nil {
 		return got, err
 	}
+	x.pace.read(&got, began)
 	x.mu.Lock()
 	x.reached, x.end, x.last = got.UpTo, time.Time{}, Place{}
 	n := len(got.Entries)
@@ -166,27 +168,13 @@ func (x *Indexer) Agree(ctx context.Context, p im.Place) (im.Place, error) {
 	return im.Place{}, x.reset(ctx, im.ErrOtherHistory)
 }
 
-// An index that cannot keep up with what is stored must not take the processor from those
-// who store: where full pages wait it rests for so many times as long as it worked, and
-// stays behind until less is stored.
-const (
-	fullPage = 400
-	restFor  = 9
-	maxRest  = 250 * time.Millisecond
-)
-
 // Handle notes entries in the index. Every error is one of the index or the journal,
 // never of an entry.
 func (x *Indexer) Handle(ctx context.Context, entries []im.Entry) error {
 	began := time.Now()
 	err := x.handle(ctx, entries)
 	if err == nil && len(entries) >= fullPage {
-		t := time.NewTimer(min(restFor*time.Since(began), maxRest))
-		defer t.Stop()
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-		}
+		x.pace.rest(ctx, time.Since(began))
 	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,7 +20,10 @@ type command struct {
 	run              func(*Chat, context.Context, []string) error
 }
 
-func commands() []command {
+func commands() []command { return slices.Concat(talk(), peopleAndGroups()) }
+
+// talk are the commands about messages and conversations.
+func talk() []command {
 	return []command{
 		{"list", "", "your conversations", 0, func(c *Chat, ctx context.Context, _ []string) error { return c.list(ctx) }},
 		{"open", "N | @user | conversation", "show a conversation and write there", 1, (*Chat).openCmd},
@@ -40,18 +44,27 @@ func commands() []command {
 		{"vote", "SEQ [N…]", "choose options of a poll by their numbers; none takes it back", 1, (*Chat).voteCmd},
 		{"votes", "SEQ", "who chose what", 1, (*Chat).votesCmd},
 		{"endpoll", "SEQ", "end a poll", 1, (*Chat).endPollCmd},
-		{"pin", "SEQ", "pin a message for everybody here", 1, (*Chat).pinCmd},
-		{"unpin", "SEQ", "end that", 1, (*Chat).unpinCmd},
+		{"pin", "[SEQ]", "pin a message for everybody here; without one: keep the conversation on top of your list", 0, (*Chat).pinCmd},
+		{"unpin", "[SEQ]", "end that", 0, (*Chat).unpinCmd},
 		{"pins", "", "what is pinned here, the last first", 0, (*Chat).pinsCmd},
 		{"disappear", "DURATION|off", "have what is said here from now on disappear after a time, e.g. 1h or 7d", 1, (*Chat).disappearCmd},
 		{"forward", "SEQ[,SEQ…] @user|conversation", "copy messages from here to somebody", 2, (*Chat).forwardCmd},
 		{"quiet", "text", "send a message that nobody is to be notified of", 1, (*Chat).quietCmd},
 		{"later", "DURATION text", "send a message later, e.g. in 2h30m", 2, (*Chat).laterCmd},
+		{"send", "FILE [caption]", "send a picture or a file; quotes around a path with spaces", 1, (*Chat).sendCmd},
+		{"save", "SEQ[.N] [--replace] [--small] [PATH]", "save what a message has, the Nth of several, here or at a path; --small: the small picture", 1, (*Chat).saveCmd},
+		{"stop", "", "end what is being sent or saved", 0, (*Chat).stopCmd},
 		{"stream", "words…", "say a message word by word", 1, (*Chat).streamCmd},
 		{"scheduled", "", "what you wrote for later", 0, (*Chat).scheduledCmd},
 		{"cancel", "ID", "send one of them never", 1, (*Chat).cancelCmd},
 		{"search", "[--here] [--files…] words…", "messages that say something, the newest last; --images, --files, --voices, --videos, --links: of a kind, also without words", 1, (*Chat).searchCmd},
 		{"mentions", "", "messages that mention you, the newest first", 0, (*Chat).mentionsCmd},
+	}
+}
+
+// peopleAndGroups are the others.
+func peopleAndGroups() []command {
+	return []command{
 		{"contacts", "", "contacts and requests", 0, (*Chat).contactsCmd},
 		{"find", "NAME", "people whose name begins so", 1, (*Chat).findCmd},
 		{"tag", "@user [TAG…]", "your own tags of a contact, instead of those of before", 1, (*Chat).tagCmd},
@@ -73,7 +86,10 @@ func commands() []command {
 		{"kick", "@user…", "remove from the open group", 1, (*Chat).kickCmd},
 		{"nick", "[@user] [NAME]", "what you are called in the open group, or, for admins, a member; without a name: no more", 0, (*Chat).nickCmd},
 		{"role", "@user admin|member", "change a role in the open group", 2, (*Chat).roleCmd},
-		{"mute", "@user DURATION", "mute in the open group, 0 to end it", 2, (*Chat).muteCmd},
+		{"mute", "[@user] DURATION", "be notified of nothing here, e.g. for 8h, 7d or ever; off ends it. With @user: mute a member of the open group, 0 ends it", 1, (*Chat).muteCmd},
+		{"hide", "", "take the open conversation out of the list until somebody writes there", 0, (*Chat).hideCmd},
+		{"unhide", "", "end that", 0, (*Chat).unhideCmd},
+		{"unread", "", "mark the open conversation as unread", 0, (*Chat).unreadCmd},
 		{"invitations", "", "groups you are invited to", 0, (*Chat).invitationsCmd},
 		{"join", "LINK [text] | grp:GROUP", "join by a link, or ask to, or accept an invitation", 1, (*Chat).joinCmd},
 		{"link", "[USES] [DURATION]", "make an invite link of the open group", 0, (*Chat).linkCmd},
@@ -128,8 +144,11 @@ func (c *Chat) command(ctx context.Context, line string) (quit bool) {
 			c.printf("        ! /%s %s\n", k.name, k.args)
 			return false
 		}
-		ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-		defer cancel()
+		if k.name != "send" && k.name != "save" { // they take as long as they do; /stop ends them
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, 30*time.Second)
+			defer cancel()
+		}
 		c.report(k.run(c, ctx, words[1:]))
 		return false
 	}
@@ -188,7 +207,7 @@ func (c *Chat) list(ctx context.Context) error {
 		ids = append(ids, s.ID)
 		last := ""
 		if s.Last != nil {
-			last = clean(s.Last.Text)
+			last = content(s.Last)
 		}
 		unread := ""
 		if s.Unread > 0 {
@@ -197,6 +216,7 @@ func (c *Chat) list(ctx context.Context) error {
 		if s.UnreadMentions > 0 {
 			unread = fmt.Sprintf(" (%d unread, %d for you)", s.Unread, s.UnreadMentions)
 		}
+		unread += state(s.Mine, s.Hidden, s.MarkedUnread, time.Now())
 		folder := ""
 		if s.Mine.GetFolder() != "" {
 			folder = " [" + clean(s.Mine.GetFolder()) + "]"

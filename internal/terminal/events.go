@@ -78,10 +78,7 @@ func (c *Chat) onMessage(ctx context.Context, m *skein.Message) {
 		return
 	}
 	unread, _ := c.client.Conversation(m.Conversation).Unread(ctx) // 0 when it is gone
-	text := clean(m.Text)
-	if text == "" {
-		text = "(" + m.Type + ")"
-	}
+	text := content(m)
 	c.printf("        ● %s in %s: %s  (%d unread)\n", c.name(ctx, m.Sender), c.title(ctx, m.Conversation), text, unread)
 }
 
@@ -219,6 +216,10 @@ func securityWords(what string) string {
 		return "a recovery code was used"
 	case "password_reset":
 		return "an administrator's link set a new password"
+	case "identity_linked":
+		return "a provider was linked: you may log in by it"
+	case "identity_unlinked":
+		return "a provider was unlinked: nobody logs in by it any more"
 	}
 	return clean(what)
 }

@@ -230,6 +230,9 @@ func (c *Chat) roleCmd(ctx context.Context, args []string) error {
 }
 
 func (c *Chat) muteCmd(ctx context.Context, args []string) error {
+	if len(args) == 1 {
+		return c.muteHere(ctx, args[0])
+	}
 	g, err := c.group()
 	if err != nil {
 		return err

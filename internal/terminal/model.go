@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"context"
+	"os"
 	"slices"
 	"strings"
 
@@ -84,7 +85,11 @@ func (m *model) key(name string) (cmd tea.Cmd, done bool) {
 		if line == "" {
 			return nil, true
 		}
-		return func() tea.Msg { return carriedOut{m.window.carryOut(m.ctx, line)} }, true
+		inTurn := m.window.line()
+		return func() (msg tea.Msg) {
+			inTurn(m.ctx, func(ctx context.Context) { msg = carriedOut{m.window.carryOut(ctx, line)} })
+			return msg
+		}, true
 	case "tab", "shift+tab":
 		m.next(name == "tab")
 		return nil, true
@@ -119,7 +124,11 @@ func (m *model) next(forward bool) {
 		step = len(m.offers) - 1
 	}
 	m.chosen = (max(m.chosen, -1) + step + len(m.offers)) % len(m.offers)
-	m.input.SetValue(m.base + m.offers[m.chosen].word + " ")
+	word := m.offers[m.chosen].word
+	if !os.IsPathSeparator(word[len(word)-1]) { // a directory goes on
+		word += " "
+	}
+	m.input.SetValue(m.base + word)
 	m.input.CursorEnd()
 }
 
@@ -139,7 +148,11 @@ func (m *model) move(by int) tea.Cmd {
 		at = (at + by + len(rows)) % len(rows)
 	}
 	id := rows[at].id
-	return func() tea.Msg { m.window.open(m.ctx, id); return nil }
+	inTurn := m.window.line()
+	return func() tea.Msg {
+		inTurn(m.ctx, func(ctx context.Context) { m.window.open(ctx, id) })
+		return nil
+	}
 }
 
 // offer is a completion.
@@ -148,6 +161,11 @@ type offer struct{ word, help string }
 // complete finds what the last word of a line may become: a command at the beginning, a
 // name everywhere. base is the line before that word.
 func complete(line string, names []string) (base string, offers []offer) {
+	if path, is := strings.CutPrefix(line, "/send "); is {
+		base, offers = "/send ", completePath(path)
+		slices.SortFunc(offers, func(a, b offer) int { return strings.Compare(a.word, b.word) })
+		return base, offers
+	}
 	at := strings.LastIndexByte(line, ' ') + 1
 	base, word := line[:at], line[at:]
 	switch {

@@ -4,10 +4,16 @@ import (
 	"context"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
 	skein "github.com/skein-im/skein/sdk/go"
+	"github.com/skein-im/skein/wire"
 )
 
 func (c *Chat) pinCmd(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		return c.setMine(ctx, &wire.SetMyStateRequest{Pinned: proto.Bool(true)}, "on top of your list")
+	}
 	seq, err := parseSeq(args[0])
 	if err != nil {
 		return err
@@ -16,6 +22,9 @@ func (c *Chat) pinCmd(ctx context.Context, args []string) error {
 }
 
 func (c *Chat) unpinCmd(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		return c.setMine(ctx, &wire.SetMyStateRequest{Pinned: proto.Bool(false)}, "not on top of your list any more")
+	}
 	seq, err := parseSeq(args[0])
 	if err != nil {
 		return err

@@ -74,6 +74,9 @@ type Chat struct {
 	listed []string          // what the numbers of /list stand for
 	ticks  map[string]tick   // conversation → last own message
 	shown  map[string]uint64 // conversation → seq up to which it was printed while open
+	// transfers are what is being sent or saved, by their numbers: how each is ended.
+	transfers    map[int]func()
+	lastTransfer int
 }
 
 // tick is how far the last own message of a conversation has come.
@@ -87,6 +90,7 @@ func New(client *skein.Client, screen Screen) *Chat {
 	return &Chat{
 		client: client, screen: screen,
 		names: map[string]string{}, titles: map[string]string{}, ticks: map[string]tick{}, shown: map[string]uint64{},
+		transfers: map[int]func(){},
 	}
 }
 

@@ -35,6 +35,7 @@ const (
 	// Narrower windows have no list.
 	widthWithList = 70
 	mostOffers    = 6
+	mostGoing     = 3
 )
 
 func (m *model) paneWidth() int {
@@ -157,6 +158,9 @@ func (m *model) below(width int) (lines []string) {
 			n = wrong.Render(n)
 		}
 		lines = append(lines, n)
+	}
+	for _, g := range m.scene.going[:min(len(m.scene.going), mostGoing)] {
+		lines = append(lines, ansi.Truncate(" "+g, width, "…"))
 	}
 	if m.scene.trouble != "" {
 		lines = append(lines, wrong.Render(ansi.Truncate(" ● "+m.scene.trouble, width, "…")))

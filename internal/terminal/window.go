@@ -3,6 +3,7 @@ package terminal
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -20,7 +21,8 @@ import (
 //
 // What is shown is read from the client's store, anew after each event: there is no
 // second state that could differ from it. Goroutines: bubbletea's, one for events, one
-// that reads (draw), one for each line that is carried out. Locks: mu guards what is
+// that reads (draw), one for each line that is carried out, in the order in which they were
+// written. Locks: mu guards what is
 // below it, and is not held while the client is asked.
 type Window struct {
 	chat  *Chat
@@ -33,6 +35,8 @@ type Window struct {
 	news    map[string]uint64 // conversation → what was read when it was opened
 	depth   int               // messages of the open conversation that are read
 	trouble string            // why there is no connection
+	going   map[int]string    // what is being sent or saved, and how far
+	last    chan struct{}     // closed when the line before the next one lets it go on
 }
 
 type typist struct {
@@ -49,7 +53,8 @@ const (
 
 // NewWindow returns a window on a connected (or connecting) client.
 func NewWindow(client *skein.Client) *Window {
-	w := &Window{dirty: make(chan struct{}, 1), typing: map[string]typist{}, news: map[string]uint64{}, depth: pageOfWindow}
+	w := &Window{dirty: make(chan struct{}, 1), typing: map[string]typist{}, news: map[string]uint64{}, going: map[int]string{}, depth: pageOfWindow, last: make(chan struct{})}
+	close(w.last)
 	w.chat = New(client, w)
 	return w
 }
@@ -89,6 +94,17 @@ func (w *Window) Write(b []byte) (int, error) {
 	w.mu.Unlock()
 	w.touch()
 	return len(b), nil
+}
+
+// Progress shows how far something is (progressor).
+func (w *Window) Progress(key int, text string) {
+	w.mu.Lock()
+	w.going[key] = text
+	if text == "" {
+		delete(w.going, key)
+	}
+	w.mu.Unlock()
+	w.touch()
 }
 
 // ReadLine is not used: lines come from the model (Screen).
@@ -150,6 +166,34 @@ func (w *Window) onState(e *skein.StateEvent) {
 	w.mu.Lock()
 	w.trouble = trouble
 	w.mu.Unlock()
+}
+
+// line gives a line its place behind those that were written before it: it is carried out
+// when they are, or let others go on (goOn). Only bubbletea's goroutine calls it.
+func (w *Window) line() (inTurn func(ctx context.Context, do func(context.Context))) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before, mine := w.last, make(chan struct{})
+	w.last = mine
+	return func(ctx context.Context, do func(context.Context)) {
+		done := sync.OnceFunc(func() { close(mine) })
+		defer done()
+		select {
+		case <-before:
+			do(context.WithValue(ctx, goesOn{}, done))
+		case <-ctx.Done():
+		}
+	}
+}
+
+// goesOn has in a context what lets the lines behind this one go on.
+type goesOn struct{}
+
+// goOn lets the lines behind the one that is carried out go on: it takes long.
+func goOn(ctx context.Context) {
+	if f, ok := ctx.Value(goesOn{}).(func()); ok {
+		f()
+	}
 }
 
 // carryOut runs a line; true means quit.
@@ -247,6 +291,7 @@ type scene struct {
 	typing  string
 	notices []string
 	trouble string
+	going   []string // what is being sent or saved
 	names   []string // for completion
 }
 
@@ -279,6 +324,9 @@ func (w *Window) look(ctx context.Context) scene {
 	s := scene{open: c.current(), me: c.name(ctx, c.client.User()), rows: w.rows(ctx)}
 	w.mu.Lock()
 	s.notices, s.trouble = append(s.notices, w.notices...), w.trouble
+	for _, key := range slices.Sorted(maps.Keys(w.going)) {
+		s.going = append(s.going, w.going[key])
+	}
 	typing, depth := w.typing[s.open], w.depth
 	read, marked := w.news[s.open]
 	w.mu.Unlock()

@@ -162,6 +162,26 @@ func (p *person) until(what string, is func(frame string) bool) {
 	}
 }
 
+// finds searches until the index knows what was said: it follows what is stored.
+func (p *person) finds(line, text string) {
+	p.t.Helper()
+	for until := time.Now().Add(patience); time.Now().Before(until); {
+		p.says(line)
+		found := false
+		p.until(text, func(frame string) bool {
+			found = strings.Contains(frame, ": "+text) || strings.Count(frame, text) > 1
+			return found || strings.Contains(frame, "nothing was found")
+		})
+		if found {
+			p.saw = append(p.saw, text)
+			return
+		}
+		p.presses("\x1b")
+		p.until("no notices", func(frame string) bool { return !strings.Contains(frame, "nothing was found") })
+	}
+	p.t.Fatalf("%s does not find %q", line, text)
+}
+
 // must is a call of somebody else's that has to work.
 func must[T any](v T, err error) func(t *testing.T) T {
 	return func(t *testing.T) T {
@@ -184,6 +204,9 @@ func ok(t *testing.T, err error) {
 // poll, something new while another conversation is open. docs/chat.cast is a recording
 // of it, and has to show all that the test waits for.
 func TestAfternoon(t *testing.T) {
+	recordingFile := must(filepath.Abs(recordingFile))(t)
+	t.Chdir(t.TempDir())
+	ok(t, os.WriteFile("lemons.png", picture(t), 0o600))
 	url := serve(t)
 	ctx := t.Context()
 	ann, bob, carol := join(t, url, "ann"), join(t, url, "bob"), join(t, url, "carol")
@@ -211,8 +234,7 @@ func TestAfternoon(t *testing.T) {
 	p.sees("🍋 1")
 	p.says("/edit 1 Tea this afternoon, at four?")
 	p.sees("at four?  (edited)")
-	must(dm.Send(ctx, "", skein.ContentType("image"), skein.Data([]byte("x")), skein.Fallback("lemons.jpg")))(t)
-	p.sees("lemons.jpg")
+	p.friends(dm)
 
 	must(carol.Contacts().Request(ctx, ann.User(), "It's Carol"))(t)
 	p.sees("@carol wants to be your contact")
@@ -228,9 +250,17 @@ func TestAfternoon(t *testing.T) {
 	ok(t, bob.Call(ctx, "skein.v1.MessageService/MarkRead", &wire.MarkReadRequest{Conversation: tea, Seq: 2}, &wire.MarkReadResponse{}))
 	p.says("/readby 2")
 	p.sees("read by: @bob")
+	p.says("/mute 8h")
+	p.sees("muted until")
+	p.says("/forward 2 @bob")
+	p.says("/open @bob")
+	p.sees("⤳ Which cake?")
+	p.says("/forward 2 @carol")
+	p.says("/open @carol")
+	p.sees("⤳ Gladly. Shall I bring a cake, or")
 	must(dm.Send(ctx, "Lemon it is"))(t)
 	p.sees(" 1 ")
-	p.presses("\x0e") // ctrl+n
+	p.presses("\x10") // ctrl+p
 	p.sees("─ new ─")
 	p.says("See you at four")
 	p.sees("See you at four")
@@ -249,10 +279,44 @@ func TestAfternoon(t *testing.T) {
 	if *update {
 		ok(t, os.WriteFile(recordingFile, p.record.out.Bytes(), 0o644))
 	}
-	frames := playRecording(t, recordingFile)
+	p.recorded(recordingFile)
+}
+
+// friends: a picture, a voice message, a pin, a folder, a message that grows, and what is found.
+func (p *person) friends(dm *skein.Conversation) {
+	t, ctx := p.t, p.t.Context()
+	t.Helper()
+	p.presses("/send le")
+	p.sees("lemons.png")
+	p.presses("\t")
+	p.sees("/send lemons.png")
+	p.presses("these?\r")
+	p.sees("🖼 these?  (png, 40 × 30")
+	must(dm.SendFile(ctx, &skein.Upload{Body: strings.NewReader("OggS\x00\x02 hm"), Size: 9, Duration: 4 * time.Second, Waveform: []byte{10, 90, 40, 100, 60, 20}}, ""))(t)
+	p.sees("▁▇▃█▅▂  (ogg, 9 B, 0:04)")
+	p.says("/save 6 hm.ogg")
+	p.sees("saved as hm.ogg")
+	p.says("/pin 2")
+	p.sees("📌")
+	p.says("/folder Friends")
+	p.sees("▾ Friends")
+	oven := must(dm.Stream(ctx, "Half an hour"))(t)
+	p.sees("Half an hour …")
+	ok(t, oven.Append(ctx, " and it is done."))
+	ok(t, oven.End(ctx))
+	p.until("the end of a message that grew", func(frame string) bool {
+		return strings.Contains(frame, "it is done.") && !strings.Contains(frame, "done. …")
+	})
+	p.finds("/search no oven", "I bring a cake")
+}
+
+// recorded: a recording shows all that was waited for.
+func (p *person) recorded(file string) {
+	p.t.Helper()
+	frames := playRecording(p.t, file)
 	for _, text := range p.saw {
 		if !slices.ContainsFunc(frames, func(f string) bool { return strings.Contains(f, text) }) {
-			t.Errorf("%s does not show %q: record it anew, go test ./internal/terminal -run TestAfternoon -update", recordingFile, text)
+			p.t.Errorf("%s does not show %q: record it anew, go test ./internal/terminal -run TestAfternoon -update", file, text)
 		}
 	}
 }
@@ -345,7 +409,7 @@ func TestListShowsFolders(t *testing.T) {
 func TestComplete(t *testing.T) {
 	names := []string{"@bob", "@bo", "@ann"}
 	for line, want := range map[string]string{
-		"": "", "hello": "", "/open": "/open", "/une": "", "/unr": "/unreact", "/open @bo": "@bo @bob", "hi @a": "@ann", "hi @": "", "/open x": "", "a /op": "",
+		"": "", "hello": "", "/open": "/open", "/une": "", "/unr": "/unreact /unread", "/open @bo": "@bo @bob", "hi @a": "@ann", "hi @": "", "/open x": "", "a /op": "",
 	} {
 		_, offers := complete(line, names)
 		var got []string
@@ -361,14 +425,16 @@ func TestComplete(t *testing.T) {
 // What a terminal cannot show is named.
 func TestContent(t *testing.T) {
 	for want, m := range map[string]skein.Message{
-		"hi⏎there":                {Type: "text", Text: "hi\nthere"},
-		"🖼 Lemons":                {Type: "image", Text: `{"media":"https://x","caption":"Lemons"}`, Fallback: "picture"},
-		"📎 plan.pdf":              {Type: "file", Text: `{"name":"plan.pdf"}`},
-		"🎤 a voice message":       {Type: "voice", Text: "no JSON", Fallback: "a voice message"},
-		"👤 card":                  {Type: "card", Text: "{}"},
-		"a seat":                  {Type: "com.example.seat", Data: []byte{1}, Fallback: "a seat"},
-		"row 5":                   {Type: "com.example.seat", Text: "row 5"},
-		"(com.example·, 3 bytes)": {Type: "com.example\x1b", Data: []byte{1, 2, 3}},
+		"hi⏎there":                            {Type: "text", Text: "hi\nthere"},
+		"🖼 Lemons":                            {Type: "image", Text: `{"media":"https://x","caption":"Lemons"}`, Fallback: "picture"},
+		"📎 plan.pdf":                          {Type: "file", Text: `{"name":"plan.pdf"}`},
+		"🎤 a voice message":                   {Type: "voice", Text: "no JSON", Fallback: "a voice message"},
+		"👤 card":                              {Type: "card", Text: "{}"},
+		"a seat":                              {Type: "com.example.seat", Data: []byte{1}, Fallback: "a seat"},
+		"row 5":                               {Type: "com.example.seat", Text: "row 5"},
+		"see https://t.co [↗ Tea: Green·tea]": {Type: "text", Text: "see https://t.co", Preview: &wire.Preview{Url: "https://t.co", Title: "Green\x1btea", Site: "Tea"}},
+		"https://t.co/p [↗ 🖼]":                {Type: "text", Text: "https://t.co/p", Preview: &wire.Preview{Image: &wire.Media{Id: "x"}}},
+		"(com.example·, 3 bytes)":             {Type: "com.example\x1b", Data: []byte{1, 2, 3}},
 	} {
 		if got := content(&m); got != want {
 			t.Errorf("%q, want %q", got, want)

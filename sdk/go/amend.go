@@ -26,7 +26,7 @@ func amends(e *wire.Entry) bool {
 // stored, whatever happens meanwhile.
 func known(e *wire.Entry) bool {
 	return !amends(e) || e.Kind == wire.EntryKind_ENTRY_KIND_RECALL || e.Kind == wire.EntryKind_ENTRY_KIND_EDIT ||
-		e.Kind == wire.EntryKind_ENTRY_KIND_REACTION || e.Kind == wire.EntryKind_ENTRY_KIND_PIN || polls(e) || e.Kind == wire.EntryKind_ENTRY_KIND_STREAM
+		e.Kind == wire.EntryKind_ENTRY_KIND_REACTION || e.Kind == wire.EntryKind_ENTRY_KIND_PIN || polls(e) || e.Kind == wire.EntryKind_ENTRY_KIND_STREAM || e.Kind == wire.EntryKind_ENTRY_KIND_PREVIEW
 }
 
 // erased is an entry as the recall at seq by leaves it: without what its author wrote.
@@ -36,6 +36,7 @@ func erased(e *wire.Entry, by uint64) *wire.Entry {
 	c.EditedAtMs, c.Edits, c.Reactions, c.Poll = 0, 0, nil, nil
 	c.Pinned, c.Silent, c.Forward = nil, false, nil
 	c.Streaming, c.Replaced, c.CutOff, c.Media = false, 0, false, nil
+	c.NoPreview, c.Preview = false, nil
 	c.Amended = max(c.Amended, by)
 	return c
 }
@@ -44,7 +45,7 @@ func erased(e *wire.Entry, by uint64) *wire.Entry {
 func edited(e, by *wire.Entry) *wire.Entry {
 	c := proto.Clone(e).(*wire.Entry)
 	c.Content, c.Mentions, c.GroupMention, c.Extra = by.Content, by.Mentions, by.GroupMention, by.Extra
-	c.EditedAtMs, c.Edits = by.EditedAtMs, by.Edits
+	c.EditedAtMs, c.Edits, c.Preview = by.EditedAtMs, by.Edits, by.Preview
 	c.Amended = by.Seq
 	return c
 }
@@ -95,12 +96,14 @@ func latest(e, other *wire.Entry) *wire.Entry {
 		if other.Target == e.Seq && !e.Recalled {
 			return erased(e, other.Seq)
 		}
-	case other.Kind == wire.EntryKind_ENTRY_KIND_EDIT || other.Kind == wire.EntryKind_ENTRY_KIND_REACTION || other.Kind == wire.EntryKind_ENTRY_KIND_PIN || polls(other) || other.Kind == wire.EntryKind_ENTRY_KIND_STREAM:
+	case other.Kind == wire.EntryKind_ENTRY_KIND_EDIT || other.Kind == wire.EntryKind_ENTRY_KIND_REACTION || other.Kind == wire.EntryKind_ENTRY_KIND_PIN || polls(other) || other.Kind == wire.EntryKind_ENTRY_KIND_STREAM || other.Kind == wire.EntryKind_ENTRY_KIND_PREVIEW:
 		switch applies := other.Target == e.Seq && other.Seq > e.Amended && !e.Recalled; {
 		case applies && other.Kind == wire.EntryKind_ENTRY_KIND_EDIT:
 			return edited(e, other)
 		case applies && other.Kind == wire.EntryKind_ENTRY_KIND_STREAM:
 			return streamed(e, other)
+		case applies && other.Kind == wire.EntryKind_ENTRY_KIND_PREVIEW:
+			return previewed(e, other)
 		case applies && polls(other):
 			return polled(e, other)
 		case applies && other.Kind == wire.EntryKind_ENTRY_KIND_PIN:
@@ -129,7 +132,7 @@ func (k *core) recall(cv *conv, e *wire.Entry) bool {
 	return !kept.Recalled && !kept.Deleted
 }
 
-// revise applies an edit, a reaction, a vote, the end of a poll, a pin, or what a streamed
+// revise applies an edit, a reaction, a vote, the end of a poll, a pin, a preview, or what a streamed
 // message says, that was pushed. What it made of its target may have been told before.
 func (k *core) revise(cv *conv, e *wire.Entry, tell bool) {
 	e = k.ours(e)

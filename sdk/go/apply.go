@@ -190,7 +190,7 @@ func (k *core) apply(cv *conv, e *wire.Entry, quiet bool) {
 	case wire.EntryKind_ENTRY_KIND_RECALL:
 		news = k.recall(cv, e) && news
 	case wire.EntryKind_ENTRY_KIND_EDIT, wire.EntryKind_ENTRY_KIND_REACTION, wire.EntryKind_ENTRY_KIND_VOTE, wire.EntryKind_ENTRY_KIND_POLL_END, wire.EntryKind_ENTRY_KIND_PIN,
-		wire.EntryKind_ENTRY_KIND_STREAM:
+		wire.EntryKind_ENTRY_KIND_STREAM, wire.EntryKind_ENTRY_KIND_PREVIEW:
 		k.revise(cv, e, news)
 		news = false
 	case wire.EntryKind_ENTRY_KIND_EVENT:

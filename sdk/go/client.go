@@ -27,6 +27,7 @@ type Client struct {
 	cancel   context.CancelFunc
 	end      error // why it ended; set before stopped is closed
 	typing   sync.Map
+	web      web
 }
 
 // Dial connects to a server at ws://host/ws, wss://host/ws, tcp://host:port or
@@ -63,7 +64,7 @@ func Dial(ctx context.Context, rawURL string, opts ...Option) (*Client, error) {
 	c := &Client{
 		o: o, url: u,
 		cmds: make(chan func(*core), 64), stopped: make(chan struct{}),
-		consumer: make(chan struct{}, 1), hub: newHub(),
+		consumer: make(chan struct{}, 1), hub: newHub(), web: web{tokens: make(chan struct{}, 1)},
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	k := newCore(c, snap)
@@ -139,6 +140,7 @@ func (c *Client) Close() error {
 	_ = c.do(context.Background(), func(k *core) { k.beginClose() })
 	<-c.stopped
 	c.wg.Wait()
+	c.web.close()
 	if errors.Is(c.end, ErrClosed) {
 		return nil
 	}

@@ -26,6 +26,7 @@ func TestDialReturnsFinalErrors(t *testing.T) {
 		wire.CodeTokenExpired:       ErrTokenExpired,
 		wire.CodeSessionRevoked:     ErrSessionRevoked,
 		wire.CodeBanned:             ErrBanned,
+		wire.CodeAccountDeleted:     ErrAccountDeleted,
 		wire.CodeReplaced:           ErrReplaced,
 		wire.CodeVersionUnsupported: wire.CodeVersionUnsupported,
 		wire.CodeDeviceMismatch:     wire.CodeDeviceMismatch,

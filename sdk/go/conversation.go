@@ -2,6 +2,7 @@ package skein
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sort"
 	"time"
@@ -41,6 +42,15 @@ func ReplyTo(seq uint64) SendOption { return func(s *wire.Send) { s.ReplyTo = se
 // Mention names users to be notified; at most 100.
 func Mention(users ...string) SendOption {
 	return func(s *wire.Send) { s.Mentions = append(s.Mentions, users...) }
+}
+
+// WithID gives the message an id of the program's own (NewMessageID): sent again with the
+// same id and the same contents, also by another process and long after, it is the same
+// message. A program that keeps the id with what it is about to send may be killed at any
+// moment, send again, and has sent once. With other contents it is wire.CodeIdConflict; with
+// the id of a message that was refused, and is in the outbox yet, why that was (see Retry).
+func WithID(id MessageID) SendOption {
+	return func(s *wire.Send) { s.Id = id[:] }
 }
 
 // ContentType sets the content's type instead of "text"; [a-z0-9._-]{1,64}.
@@ -122,6 +132,13 @@ func checkSend(s *wire.Send) error {
 		return invalid("the fallback is not valid UTF-8")
 	case len(s.Extra) > 16:
 		return &Error{Code: wire.CodeTooLarge, Message: "more than 16 keys in extra"}
+	}
+	for i, id := range s.Media {
+		if field := fmt.Sprintf("media[%d]", i); !validMedia(id) {
+			return wrongField(field, "must match [A-Z2-7]{26}")
+		} else if slices.Contains(s.Media[:i], id) {
+			return wrongField(field, "is named twice")
+		}
 	}
 	size := 0
 	for key, value := range s.Extra {
@@ -406,11 +423,14 @@ func (v *Conversation) Edit(ctx context.Context, seq uint64, text string, opts .
 	if err := checkSend(s); err != nil {
 		return err
 	}
-	if s.ReplyTo != 0 {
+	switch {
+	case s.ReplyTo != 0:
 		return invalid("an edit does not change which message is answered")
+	case len(s.Media) > 0:
+		return invalid("an edit does not change which uploads the message names")
 	}
 	req := &wire.EditMessageRequest{Conversation: v.id, Seq: seq, Content: s.Content, Mentions: s.Mentions, GroupMention: s.GroupMention, Extra: s.Extra}
-	if err := v.c.do(ctx, func(k *core) { id := k.ids.Next(); req.Id = id[:] }); err != nil {
+	if err := v.c.do(ctx, func(k *core) { req.Id = k.idOr(s.Id) }); err != nil {
 		return err
 	}
 	var resp wire.EditMessageResponse

@@ -60,6 +60,7 @@ var (
 	ErrTokenReused     error = &Error{Code: wire.CodeTokenReused}
 	ErrReplaced        error = &Error{Code: wire.CodeReplaced}
 	ErrBanned          error = &Error{Code: wire.CodeBanned}
+	ErrAccountDeleted  error = &Error{Code: wire.CodeAccountDeleted}
 	ErrInvalidArgument error = &Error{Code: wire.CodeInvalidArgument}
 	ErrPermission      error = &Error{Code: wire.CodePermissionDenied}
 	ErrNotFound        error = &Error{Code: wire.CodeNotFound}
@@ -91,6 +92,12 @@ var (
 	ErrStore = errors.New("skein: store failed")
 	// ErrNoMessage: no message with that id is in the outbox in that state.
 	ErrNoMessage = errors.New("skein: no such message in the outbox")
+	// ErrNoBaseURL: media go by HTTP, and the client does not know where that is.
+	ErrNoBaseURL = errors.New("skein: media need WithBaseURL on this transport")
+	// ErrShortContent: what was uploaded ended before its size.
+	ErrShortContent = errors.New("skein: the content is shorter than was said")
+	// ErrOtherContent: it is not what was begun before.
+	ErrOtherContent = errors.New("skein: the content is another one")
 	// ErrDiscarded: the message was taken out of the outbox.
 	ErrDiscarded = errors.New("skein: message was discarded")
 )

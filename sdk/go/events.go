@@ -86,8 +86,8 @@ type (
 		Message *Message
 	}
 	// SecurityEvent: how the user logs in was changed, here or on another device. What
-	// is totp_on, totp_off, recovery_codes, recovery_code_used, password_reset, or a word
-	// of a later server.
+	// is totp_on, totp_off, recovery_codes, recovery_code_used, password_reset,
+	// identity_linked, identity_unlinked, or a word of a later server.
 	SecurityEvent struct {
 		What    string
 		Message *Message

@@ -32,6 +32,8 @@ func (f *fake) amend(e *wire.Entry) {
 		t = f.reacts(t, e)
 	case e.Kind == wire.EntryKind_ENTRY_KIND_STREAM:
 		t = streamed(t, e)
+	case e.Kind == wire.EntryKind_ENTRY_KIND_PREVIEW:
+		t = previewed(t, e)
 	case polls(e):
 		t = f.votes(t, e)
 	case e.Kind == wire.EntryKind_ENTRY_KIND_PIN:

@@ -6,6 +6,9 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+	"time"
+
+	"github.com/skein-im/skein/wire"
 )
 
 // MessageID is a UUIDv7 made by the sender: the message's name before it has a
@@ -28,6 +31,9 @@ func ParseMessageID(s string) (MessageID, error) {
 	copy(id[:], b)
 	return id, nil
 }
+
+// NewMessageID makes an id for WithID, by the device's clock.
+func NewMessageID() MessageID { return MessageID(wire.NewIDSource(time.Now, nil).Next()) }
 
 func idFrom(b []byte) MessageID {
 	var id MessageID

@@ -16,7 +16,7 @@ func (v *Conversation) SendLater(ctx context.Context, at time.Time, text string,
 	if err != nil {
 		return nil, err
 	}
-	if err := v.c.do(ctx, func(k *core) { id := k.ids.Next(); m.Id = id[:] }); err != nil {
+	if err := v.c.do(ctx, func(k *core) { m.Id = k.idOr(m.Id) }); err != nil {
 		return nil, err
 	}
 	req := &wire.ScheduleMessageRequest{Message: m, AtMs: at.UnixMilli()}
@@ -46,7 +46,8 @@ func (v *Conversation) said(text string, opts []SendOption) (*wire.SendMessageRe
 	}
 	return &wire.SendMessageRequest{
 		Conversation: s.Conversation, Content: s.Content, ReplyTo: s.ReplyTo, Mentions: s.Mentions, Extra: s.Extra, Poll: s.Poll, GroupMention: s.GroupMention, Silent: s.Silent,
-		Streaming: s.Streaming,
+		Streaming: s.Streaming, Media: s.Media, Id: s.Id,
+		NoPreview: s.NoPreview,
 	}, nil
 }
 

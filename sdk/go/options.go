@@ -44,6 +44,7 @@ type options struct {
 	dial        DialFunc
 	tls         *tls.Config
 	offline     bool
+	baseURL     string
 	events      bool
 	maxGap      uint64
 	pipeline    int
@@ -160,6 +161,10 @@ func WithTLS(c *tls.Config) Option { return func(o *options) { o.tls = c } }
 // connections of a process share. It pays where bytes are paid for or slow, not next to
 // the server: it is off unless asked for.
 func WithDeflate() Option { return func(o *options) { o.deflate = true } }
+
+// WithBaseURL is where the server's HTTP is, like https://chat.example: for Upload, Download
+// and MediaLink. A client on ws:// or wss:// finds it by itself.
+func WithBaseURL(u string) Option { return func(o *options) { o.baseURL = u } }
 
 // WithHeartbeat asks the server for another time of silence before a client pings,
 // and with it before either side takes the other for gone; the server bounds it.

@@ -165,8 +165,11 @@ func (k *core) add(s *wire.Send) (*Pending, error) {
 	if k.waiting >= k.o.outboxLimit {
 		return nil, ErrOutboxFull
 	}
-	id := MessageID(k.ids.Next())
-	s.Id = id[:]
+	s.Id = k.idOr(s.Id)
+	id := idFrom(s.Id)
+	if it := k.items[id]; it != nil {
+		return k.join(it, s)
+	}
 	k.lastN++
 	it := &item{
 		rec:     OutboxRecord{N: k.lastN, State: OutboxPending, Send: s, MadeAtMs: k.o.now().UnixMilli()},
@@ -175,6 +178,31 @@ func (k *core) add(s *wire.Send) (*Pending, error) {
 	k.items[id] = it
 	k.put(it)
 	k.enqueue(it)
+	if k.state == StateStopped {
+		k.resolve(it, nil, k.stateErr)
+	}
+	return it.pending, nil
+}
+
+// idOr is the program's own id, or a new one.
+func (k *core) idOr(given []byte) []byte {
+	if len(given) > 0 {
+		return given
+	}
+	id := k.ids.Next()
+	return id[:]
+}
+
+// join answers a message that is in the outbox already, by the program's own id.
+func (k *core) join(it *item, s *wire.Send) (*Pending, error) {
+	switch {
+	case !proto.Equal(it.rec.Send, s):
+		return nil, &Error{Code: wire.CodeIdConflict, Message: "another message in the outbox has this id"}
+	case it.rec.State == OutboxFailed:
+		return nil, &Error{Code: wire.Code(it.rec.Code), Message: it.rec.Reason}
+	case it.pending == nil:
+		it.pending = &Pending{ID: it.id(), done: make(chan struct{})}
+	}
 	if k.state == StateStopped {
 		k.resolve(it, nil, k.stateErr)
 	}
@@ -295,7 +323,7 @@ func entryOf(s *wire.Send, user string) *wire.Entry {
 	return &wire.Entry{
 		Conversation: s.Conversation, Id: s.Id, Sender: user, Kind: wire.EntryKind_ENTRY_KIND_MESSAGE,
 		Content: s.Content, ReplyTo: s.ReplyTo, Mentions: s.Mentions, GroupMention: s.GroupMention, Extra: s.Extra, Poll: s.Poll,
-		Silent: s.Silent, Streaming: s.Streaming, Media: media,
+		Silent: s.Silent, Streaming: s.Streaming, Media: media, NoPreview: s.NoPreview,
 	}
 }
 

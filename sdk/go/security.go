@@ -65,6 +65,12 @@ func (s Sessions) NewRecoveryCodes(ctx context.Context, password, code string) (
 	return resp.RecoveryCodes, err
 }
 
+// DeleteAccount deletes the user's own account, for ever; code is needed if it has a second
+// factor. All its connections end with ErrAccountDeleted, this one as well.
+func (s Sessions) DeleteAccount(ctx context.Context, password, code string) error {
+	return s.c.Call(ctx, accountService+"DeleteAccount", &wire.DeleteAccountRequest{Password: password, Code: code}, &wire.DeleteAccountResponse{})
+}
+
 // TOTPCode is what an authenticator app with the secret of BeginTOTP shows at a time.
 func TOTPCode(secret string, at time.Time) (string, error) {
 	key, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.ToUpper(secret))

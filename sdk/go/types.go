@@ -99,6 +99,10 @@ type Message struct {
 	// Media are the uploads that it names. Of a message that was sent from here just now
 	// they have their ids alone.
 	Media []*wire.Media
+	// Preview is what its first link leads to, as the server found it; nil: none, or none yet.
+	// NoPreview: its sender asks for none.
+	Preview   *wire.Preview
+	NoPreview bool
 	// Streaming: its author goes on with it; Text is what is durable of it so far.
 	Streaming bool
 	// CutOff: the server ended it, because its author was silent.
@@ -214,6 +218,7 @@ func messageOf(e *wire.Entry, user string) *Message {
 		ReplyTo: e.ReplyTo, Mentions: e.Mentions, GroupMention: e.GroupMention, Recalled: e.Recalled, Amended: e.Amended,
 		Target: e.Target, Event: e.Event, Count: e.Count, Extra: e.Extra, Reactions: e.Reactions, Poll: e.Poll,
 		Pinned: e.Pinned, Silent: e.Silent, Forward: e.Forward, Streaming: e.Streaming, CutOff: e.CutOff, Media: e.Media,
+		Preview: e.Preview, NoPreview: e.NoPreview,
 	}
 	if c := e.Content; c != nil {
 		m.Type, m.Text, m.Data, m.Fallback = c.Type, c.GetText(), c.GetData(), c.Fallback

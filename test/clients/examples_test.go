@@ -12,15 +12,18 @@ import (
 	"image/png"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/skein-im/skein/internal/oidc/oidctest"
 	skein "github.com/skein-im/skein/sdk/go"
 	"github.com/skein-im/skein/server"
 )
@@ -66,9 +69,11 @@ func loadExamples(t *testing.T) []*example {
 // Every example of the OpenAPI document works, in the order in which they are
 // written, and is answered as it says.
 func TestExamples(t *testing.T) {
-	s := serve(t, nil)
+	sso := oidctest.New(oidctest.Says{Subject: "sub-1", Username: "dora.lim", Name: "Dora Lim", Email: "dora@example.com", Verified: true})
+	t.Cleanup(sso.Close)
+	s := serve(t, withProvider(t, sso))
 	examples := loadExamples(t)
-	p := &play{server: s, names: map[string]string{}, tokens: map[string]string{"": "", "key": s.key}, entries: map[string]map[string]any{}}
+	p := &play{server: s, sso: sso, names: map[string]string{}, tokens: map[string]string{"": "", "key": s.key}, entries: map[string]map[string]any{}}
 	p.names[claimCode(t, examples)] = code(t, s.Server)
 	p.later(examples)
 	for _, e := range examples {
@@ -87,7 +92,7 @@ func claimCode(t *testing.T, examples []*example) string {
 	t.Helper()
 	for _, e := range examples {
 		var request struct{ Code string }
-		if err := json.Unmarshal(e.Request, &request); err == nil && request.Code != "" {
+		if err := json.Unmarshal(e.Request, &request); err == nil && request.Code != "" && e.Method == "AdminService/ClaimAdmin" {
 			return request.Code
 		}
 	}
@@ -107,6 +112,9 @@ func code(t *testing.T, s *server.Server) string {
 // play carries examples out against a server.
 type play struct {
 	server *running
+	// sso is the provider by which people log in, browser what it sent the last one back with.
+	sso     *oidctest.Provider
+	browser url.Values
 	// names: what is called so in the examples is called so by this server.
 	names map[string]string
 	// tokens are the latest access tokens by user and username.
@@ -152,6 +160,13 @@ func (p *play) carryOut(t *testing.T, e *example) error {
 			return err
 		}
 	}
+	if e.Method == "AccountService/AnswerProviderLogin" {
+		for _, name := range []string{"state", "code"} {
+			if called, ok := field(request, name).(string); ok {
+				p.names[called] = p.browser.Get(name)
+			}
+		}
+	}
 	body, err := json.Marshal(p.here(request))
 	if err != nil {
 		return err
@@ -187,7 +202,44 @@ func (p *play) carryOut(t *testing.T, e *example) error {
 	if secret, ok := field(got, "secret").(string); ok {
 		p.names[appCode], err = skein.TOTPCode(secret, time.Now())
 	}
+	if to, ok := field(got, "url").(string); ok {
+		err = p.browse(to)
+	}
 	return err
+}
+
+// browse opens the address of a login by the provider. The second one who comes is called Carol.
+func (p *play) browse(to string) error {
+	if p.browser != nil {
+		p.sso.Say(func(s *oidctest.Says) { s.Subject, s.Username, s.Email = "sub-2", "carol.silva", "carol@example.com" })
+	}
+	back, err := p.sso.LogIn(to)
+	if err != nil {
+		return err
+	}
+	p.browser = back.Query()
+	return nil
+}
+
+// withProvider are the settings of a server that people log in to by a provider.
+func withProvider(t *testing.T, sso *oidctest.Provider) map[string]string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"providers.toml": fmt.Sprintf("[corp]\ntitle = \"Example Corp\"\nissuer = %q\nclient_id = %q\nclient_secret_file = \"secret\"\n", sso.URL, oidctest.ClientID),
+		"secret":         oidctest.Secret,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0") // the provider has to know where it sends browsers
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := l.Addr().String()
+	l.Close()
+	return map[string]string{"accounts.providers": filepath.Join(dir, "providers.toml"), "http.listen": at, "http.public_url": "http://" + at}
 }
 
 // keepEntries notes the entries of an answer.
@@ -336,10 +388,10 @@ func (p *play) name(s string) string {
 
 // made are the fields whose values the server makes: a value that is new there is
 // this server's name for the one in the example.
-var made = []string{"user", "id", "session", "owner", "conversation", "accessToken", "refreshToken", "position", "timeline", "next", "secret", "uri", "ticket", "recoveryCodes"}
+var made = []string{"user", "id", "session", "owner", "conversation", "accessToken", "refreshToken", "position", "timeline", "next", "secret", "uri", "ticket", "recoveryCodes", "url", "returnTo"}
 
 // linkCode is of links: to groups, to register, to set a password; other codes are of errors.
-var linkCode = regexp.MustCompile("^([a-z2-7]{26}|sk[ip]_.{43})$")
+var linkCode = regexp.MustCompile("^([a-z2-7]{26}|sk[ipb]_.{43})$")
 
 // appCode is what the authenticator app shows in the examples.
 const appCode = "492039"

@@ -23,6 +23,10 @@ var unsaid = map[string]string{
 	"skein.v1.ListInviteLinksRequest.cursor": "links are told in the order of their codes, which are random",
 	"skein.v1.ListUsersRequest.cursor":       "users are told in the order of their ids, some of which are random",
 	"skein.v1.PollOption.mine":               "what the poll came to",
+
+	"skein.v1.AnswerProviderLoginRequest.issuer": "said by providers that say it, of themselves",
+	"skein.v1.AnswerProviderLoginRequest.error":  "ends the login",
+	"skein.v1.DeleteAccountRequest.code":         "of an authenticator app, which no example has",
 }
 
 // Every method, and every field that a request has, is in an example that is carried

@@ -30,7 +30,7 @@ func TestGoneAndBackups(t *testing.T) {
 		t.Helper()
 		dir := t.TempDir()
 		m := must(backup.Load(t.Context(), repository, id))(t)
-		if err := backup.Restore(t.Context(), repository, m, filepath.Join(dir, "node0"), backup.Options{}); err != nil {
+		if _, err := backup.Restore(t.Context(), repository, m, filepath.Join(dir, "node0"), backup.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		there := *d

@@ -65,6 +65,7 @@ func (c *cluster) start(t *testing.T, m *member) {
 	cfg := settings(t, filepath.Join(c.dir, m.name), c.terms.settings)
 	cfg.Roles, cfg.Node.Name, cfg.Node.Listen, cfg.Node.Secret = m.roles, m.name, "127.0.0.1:0", clusterSecret
 	cfg.Postgres.Connections = 8
+	cfg.Media.Store = filepath.Join(c.dir, "media") // which all nodes share
 	if !cfg.Is("gateway") {
 		cfg.Listeners = nil
 	}

@@ -152,7 +152,7 @@ func (r *run) bring(ctx context.Context, c serverCopy) error {
 	if err != nil {
 		return err
 	}
-	if err := backup.Restore(ctx, repository, m, r.server.data, backup.Options{}); err != nil {
+	if _, err := backup.Restore(ctx, repository, m, r.server.data, backup.Options{}); err != nil {
 		return err
 	}
 	repository, err = backup.Open(keys)

@@ -65,6 +65,8 @@ var allowed = []struct {
 	{"internal/feed", []string{"internal/im"}, "it reads entries and knows neither what they mean nor where they are kept"},
 	{"internal/audit", []string{"internal/im", "internal/platform"}, "it writes down what the server acts on, and cannot read what was said"},
 	{"internal/search", []string{"internal/im", "internal/entrycodec", "internal/pg", "internal/schema", "internal/search", "wire"}, "it reads what messages say, and knows neither who may read them nor where they are kept"},
+	{"internal/oidc", []string{"internal/im"}, "it speaks to a provider, and knows neither accounts nor stores"},
+	{"internal/preview", []string{"internal/im", "internal/cache"}, "it fetches what links lead to, and knows neither who may read a message nor where anything is kept"},
 	{"internal/limits", []string{"internal/im"}, "both doors hold clients to it; it knows neither"},
 	{"internal/gateway", []string{"internal/im", "internal/cache", "internal/contract", "internal/limits", "wire", "internal/gateway"}, "an edge: it knows the protocol, not the business"},
 	{"internal/gateway/here", []string{"internal/im", "wire", "internal/gateway/outgoing"}, "who is connected knows neither what is delivered nor how somebody logs in"},
@@ -75,7 +77,8 @@ var allowed = []struct {
 	{"internal/cache", nil, "a data structure"},
 	{"internal/child", nil, "it starts processes, for anybody"},
 	{"internal/platform", nil, "it asks the operating system, for anybody"},
-	{"internal/media/blob", []string{"internal/platform"}, "it keeps bytes, and knows nothing of whose they are"},
+	{"internal/bucket", nil, "it speaks to a store, for anybody"},
+	{"internal/media/blob", []string{"internal/bucket", "internal/platform"}, "it keeps bytes, and knows nothing of whose they are"},
 	{"internal/media/picture", nil, "it looks at pictures, and knows nothing of whose they are"},
 	{"internal/messaging", []string{"internal/im", "internal/cache", "internal/entrycodec"}, "business, and the one that makes the entries of which the server is the author"},
 	{"internal/journal", []string{"internal/im", "internal/cache", "internal/entrycodec", "internal/journal", "internal/pg", "internal/schema"}, "an engine knows the domain only; what was kept before there were bodies becomes one when it is converted"},
@@ -105,8 +108,11 @@ var owners = map[string][]string{
 	"github.com/alecthomas/kong":    {"cmd"},
 	"github.com/BurntSushi/toml":    {"internal/config"},
 	"github.com/pressly/goose":      {"internal/directory"},
-	"github.com/minio/minio-go":     {"internal/backup", "internal/media/blob"},
+	"github.com/minio/minio-go":     {"internal/bucket"},
 	"golang.org/x/image":            {"internal/media/picture"},
+	"github.com/coreos/go-oidc":     {"internal/oidc"},
+	"golang.org/x/oauth2":           {"internal/oidc"},
+	"golang.org/x/net":              {"internal/preview"},
 }
 
 func TestImports(t *testing.T) {

@@ -4,7 +4,7 @@ package main
 var media = []Mutant{
 	{
 		Name: "bytes-are-no-trash-before-they-are-written", Breaks: "what a killed server wrote and nothing has is removed",
-		Hunks:   []Hunk{{"internal/media/upload.go", "s.o.Names.DiscardBlobs(ctx, []string{name}, s.o.Now().Add(trashTime))", "ctx.Err()"}},
+		Hunks:   []Hunk{{"internal/media/upload.go", "s.o.Uploads.DiscardBlobs(ctx, []string{name}, s.o.Now().Add(trashTime))", "ctx.Err()"}},
 		Package: "internal/media", Test: "TestKilledWhileUploading",
 	},
 	{
@@ -71,5 +71,95 @@ var media = []Mutant{
 		Name: "doomed-blob-is-kept", Breaks: "what is to be removed is nobody's any more",
 		Hunks:   []Hunk{{"internal/directory/media.go", "WHERE blob = $1 AND doomed = FALSE\", blob)", "WHERE blob = $1\", blob)"}},
 		Package: "internal/directory/sqlite", Test: "TestConformance/People/BlobsDoomed",
+	},
+	{
+		Name: "upload-begins-anew", Breaks: "what was cut off goes on where the server has it",
+		Hunks:   []Hunk{{"sdk/go/upload.go", "\t\tg.state = *r\n", ""}},
+		Package: "test/e2e", Test: "TestUploadGoesOn",
+	},
+	{
+		Name: "upload-mixes-contents", Breaks: "another content is not gone on with",
+		Hunks:   []Hunk{{"sdk/go/upload.go", "if r.Size != g.u.Size || r.Sum != sum {", "if r.Size != g.u.Size {"}},
+		Package: "test/e2e", Test: "TestUploadGoesOn",
+	},
+	{
+		Name: "download-writes-twice", Breaks: "after a cut a download goes on behind the last byte that it wrote",
+		Hunks:   []Hunk{{"sdk/go/download.go", "\tfrom := d.offset + d.done\n", "\tfrom := d.offset\n"}},
+		Package: "test/e2e", Test: "TestUploadCut",
+	},
+	{
+		Name: "token-goes-elsewhere", Breaks: "the token is told to the client's own server alone",
+		Hunks:   []Hunk{{"sdk/go/web.go", "return http.ErrUseLastResponse // the", "return nil // the"}},
+		Package: "sdk/go", Test: "TestUploadAnswers",
+	},
+	{
+		Name: "own-id-is-replaced", Breaks: "a message with an id of the program's own is one message, however often it is sent",
+		Hunks:   []Hunk{{"sdk/go/outbox.go", "\tif len(given) > 0 {\n", "\tif len(given) > 99 {\n"}},
+		Package: "sdk/go", Test: "TestSameIDSameMessage",
+	},
+	{
+		Name: "missing-blob-is-no-news", Breaks: "a backup names what it could not hold",
+		Hunks:   []Hunk{{"internal/backup/media.go", "case k.Missing != \"\" && !b.Named: // thrown away since", "case k.Missing != \"\":\n\t\t\treturn nil\n\t\tcase !b.Named && b.Piece && k.Missing != \"\":"}},
+		Package: "internal/backup", Test: "TestMissingMedia",
+	},
+	{
+		Name: "damaged-blob-is-held", Breaks: "a backup holds what an upload was, or says that it does not",
+		Hunks:   []Hunk{{"internal/backup/media.go", "hex.EncodeToString(whole.Sum(nil)) != b.Hash {", "len(b.Hash) == 1 {"}},
+		Package: "internal/backup", Test: "TestMissingMedia",
+	},
+	{
+		Name: "prune-forgets-the-blobs-of-kept-backups", Breaks: "what a kept backup names stays",
+		Hunks:   []Hunk{{"internal/backup/prune.go", "\t\t\thold(&k.File)\n", "\t\t\t_ = k\n"}},
+		Package: "internal/backup", Test: "TestPrunedAndDamagedMedia",
+	},
+	{
+		Name: "held-blob-is-read-again", Breaks: "a blob that a backup has is not copied again",
+		Hunks:   []Hunk{{"internal/backup/media.go", "if e.next.Path == name && e.next.Missing == \"\"", "if e.next.Path == name && e.next.Missing == \"-\""}},
+		Package: "internal/backup", Test: "TestMediaBackupAndRestore",
+	},
+	{
+		Name: "still-store-is-waited-for", Breaks: "a bucket that stands still holds nobody for ever",
+		Hunks:   []Hunk{{"internal/bucket/watch.go", "time.AfterFunc(b.still, func() { cancel(ErrStill) })", "time.AfterFunc(b.still, func() {})"}},
+		Package: "internal/bucket", Test: "TestStandsStill",
+	},
+	{
+		Name: "saved-over-a-file", Breaks: "skein chat writes over nothing without being told",
+		Hunks:   []Hunk{{"internal/terminal/files.go", "os.O_WRONLY|os.O_CREATE|os.O_EXCL", "os.O_WRONLY|os.O_CREATE"}, {"internal/terminal/files.go", "case err == nil && !replace, err", "case err != nil && !replace && !errors.Is(err, fs.ErrNotExist), err"}},
+		Package: "internal/terminal", Test: "TestNewFile",
+	},
+	{
+		Name: "name-is-a-path", Breaks: "names from the server are no paths",
+		Hunks:   []Hunk{{"internal/terminal/files.go", "\tname = name[strings.LastIndexAny(name, `/\\`)+1:]\n", ""}},
+		Package: "internal/terminal", Test: "TestSafeName",
+	},
+	{
+		Name: "lines-race", Breaks: "lines are carried out in the order in which they were written",
+		Hunks:   []Hunk{{"internal/terminal/window.go", "\tw.last = mine\n", ""}},
+		Package: "internal/terminal", Test: "TestLinesInTurn",
+	},
+	{
+		Name: "another-place-is-taken", Breaks: "a node takes no uploads where the others do not find them",
+		Hunks:   []Hunk{{"internal/media/elsewhere.go", "if s.o.Elsewhere == nil || s.same.Load() {", "if s.o.Elsewhere != nil || s.same.Load() {"}},
+		Package: "internal/media", Test: "TestAnotherPlace",
+	},
+	{
+		Name: "waiting-pictures-fill-the-memory", Breaks: "pictures are looked at within their memory, also those that wait",
+		Hunks:   []Hunk{{"internal/media/picture/picture.go", "held := min(size, m.forFiles)", "held := min(size, 1)"}},
+		Package: "internal/media/picture", Test: "TestFilesWaitOutside",
+	},
+	{
+		Name: "pictures-take-all-processors", Breaks: "as many pictures are decoded at a time as there are turns",
+		Hunks:   []Hunk{{"internal/media/picture/picture.go", "m.turns.Acquire(ctx, 1)", "m.turns.Acquire(ctx, 0)"}},
+		Package: "internal/media/picture", Test: "TestTurns",
+	},
+	{
+		Name: "waiting-message-names-nothing", Breaks: "4.19: what a scheduled message names stays as long as it is kept",
+		Hunks:   []Hunk{{"internal/media/sweep.go", "names, err = s.o.Waits(ctx, n)", "_, err = s.o.Waits(ctx, n)"}},
+		Package: "internal/media", Test: "TestScheduledMediaStay",
+	},
+	{
+		Name: "scheduled-before-it-is-named", Breaks: "4.19: a scheduled message names its sender's own uploads",
+		Hunks:   []Hunk{{"internal/later/service.go", "\tif err := s.o.Name(ctx, u, m); err != nil {\n", "\tif err := s.o.Name(ctx, u, m); err != nil && ctx.Err() != nil {\n"}},
+		Package: "internal/later", Test: "TestUploadsAreNamedFirst",
 	},
 }

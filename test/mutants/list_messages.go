@@ -220,7 +220,7 @@ var messages = []Mutant{
 	},
 	{
 		Name: "missing-part-is-passed-over", Breaks: "what a streamed message says has no hole",
-		Hunks:   []Hunk{{messagingDir + "/stream.go", "\tcase p.Offset > at:\n\t\treturn grown{}", "\tcase p.Offset > 1<<40:\n\t\treturn grown{}"}},
+		Hunks:   []Hunk{{messagingDir + "/stream.go", "\tcase p.Offset > at:", "\tcase p.Offset > 1<<40:"}},
 		Package: messagingDir, Test: "TestStreamedMessageGrows",
 	},
 	{
@@ -235,7 +235,7 @@ var messages = []Mutant{
 	},
 	{
 		Name: "silent-stream-stays-open", Breaks: "the server ends what nobody goes on with",
-		Hunks:   []Hunk{{messagingDir + "/stream.go", "err = s.byServer(ctx, e, m)", "_, err = m, nil"}},
+		Hunks:   []Hunk{{messagingDir + "/stream.go", "err = s.byServer(ctx, e, serverID(e, m.Kind), m)", "_, err = m, nil"}},
 		Package: messagingDir, Test: "TestSilenceEndsAStream",
 	},
 	{

@@ -42,6 +42,9 @@ func (w *walk) compare(ctx context.Context, full bool) error {
 		if err := w.coldRead(ctx, u, full); err != nil {
 			return fmt.Errorf("what %s reads: %w", u.id, err)
 		}
+		if err := w.searches(ctx, u); err != nil {
+			return fmt.Errorf("what %s finds: %w", u.id, err)
+		}
 		if err := w.people(ctx, u); err != nil {
 			return fmt.Errorf("what %s is told of people: %w", u.id, err)
 		}

@@ -77,4 +77,27 @@ func invitations(t *teller, boss *person, dora string) {
 	t.call(nil, "AccountService/ResetPassword", reset, new(wire.ResetPasswordResponse))
 	t.refused(nil, "AccountService/ResetPassword", reset, wire.CodeNotFound)
 	t.refused(nil, "AccountService/Login", &wire.LoginRequest{Username: "dora-" + t.tag, Password: password}, wire.CodeBadCredentials)
+	renamed(t, boss, dora, "another "+password)
+	deleted(t, boss, dora)
+}
+
+// deleted: Dora deletes her account, and an administrator has what she wrote erased.
+func deleted(t *teller, boss *person, dora string) {
+	var login wire.LoginResponse
+	t.call(nil, "AccountService/Login", &wire.LoginRequest{Username: "dora-" + t.tag, Password: "another " + password, Device: &wire.Device{Id: "once"}}, &login)
+	if t.err != nil {
+		return
+	}
+	self := &person{id: dora, token: login.Tokens.GetAccessToken()}
+	t.refused(self, "AccountService/DeleteAccount", &wire.DeleteAccountRequest{Password: password}, wire.CodeBadCredentials)
+	t.call(self, "AccountService/DeleteAccount", &wire.DeleteAccountRequest{Password: "another " + password}, new(wire.DeleteAccountResponse))
+	t.hears("owner changed by dora bob", t.bobs)
+	t.hears("member left by dora dora", t.bobs)
+	t.refused(self, "AccountService/ListSessions", &wire.ListSessionsRequest{}, wire.CodeAccountDeleted)
+	var users wire.GetUsersResponse
+	t.call(t.bob, "UserService/GetUsers", &wire.GetUsersRequest{Ids: []string{dora}}, &users)
+	t.check(len(users.Users) == 1 && users.Users[0].Deleted && users.Users[0].Username == "", "Dora is deleted", users.Users)
+	var erased wire.EraseUserResponse
+	t.call(boss, "AdminService/EraseUser", &wire.EraseUserRequest{User: dora, Messages: true}, &erased)
+	t.check(erased.Messages && erased.BegunAtMs > 0, "what Dora wrote is to be erased", &erased)
 }

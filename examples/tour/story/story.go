@@ -62,8 +62,8 @@ func Tell(ctx context.Context, s Server, door Door, out io.Writer) (methods []st
 		title string
 		tell  func(*teller)
 	}{
-		{"Accounts", accounts}, {"People", people}, {"Contacts", contacts}, {"Profiles", profiles}, {"Security", security}, {"Messages", messages}, {"My own view", mine},
-		{"Groups", groups}, {"Mentions", mentions}, {"Polls", polls}, {"Media", media}, {"Pins", pins}, {"Forwarding", forwarding}, {"Later", later}, {"Search", search}, {"Streams", streams}, {"Members", members}, {"Who may join", joining}, {"Links", links}, {"Administrators", administrators}, {"Good bye", goodBye},
+		{"Accounts", accounts}, {"People", people}, {"Contacts", contacts}, {"Profiles", profiles}, {"Security", security}, {"Providers", providers}, {"Messages", messages}, {"My own view", mine},
+		{"Groups", groups}, {"Mentions", mentions}, {"Polls", polls}, {"Media", media}, {"Previews", previews}, {"Pins", pins}, {"Forwarding", forwarding}, {"Later", later}, {"Search", search}, {"Streams", streams}, {"Members", members}, {"Who may join", joining}, {"Links", links}, {"Administrators", administrators}, {"Good bye", goodBye},
 	} {
 		t.say("\n%s", c.title)
 		c.tell(t)

@@ -58,6 +58,8 @@ func RunAccounts(t *testing.T, open func(t *testing.T) *directory.DB) {
 		{"Tickets", tickets},
 		{"ResetPassword", resetPassword},
 		{"RegistrationLinks", registrationLinks},
+		{"Erasure", erasure},
+		{"ErasureSteps", erasureSteps},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(&accounts{T: t, db: open(t)}) })
 	}

@@ -63,6 +63,10 @@ func scheduled(p *people) {
 		equal(p, "told of the change", len(p.pending()), before+1)
 	}
 	equal(p, "changed", ids(p.db.ScheduledPage(p.ctx, "a", im.ScheduledPlace{}, 9)), []byte{2, 0, 11})
+	found, err := p.db.Scheduled(p.ctx, "a", id(0))
+	equal(p, "one", ids([]im.Scheduled{found}, err), []byte{0})
+	_, err = p.db.Scheduled(p.ctx, "nobody", id(0))
+	code("another's", err, im.CodeNotFound)
 	scheduledDue(p, id, ids, code, notice)
 }
 

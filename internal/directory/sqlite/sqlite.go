@@ -169,6 +169,7 @@ func pool(path string, o Options, conns int, readOnly bool) (*sql.DB, error) {
 			"synchronous(FULL)",
 			"fullfsync(1)", // macOS: a plain fsync stays in the drive's cache
 			"foreign_keys(1)",
+			"secure_delete(1)",   // what is deleted is gone from the file
 			"temp_store(MEMORY)", // what a savepoint needs to be undone, too
 		},
 		"_txlock": {"immediate"},

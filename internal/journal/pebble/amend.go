@@ -109,6 +109,7 @@ func (t *amended) apply(a *im.Amend, seq uint64) {
 // writeAmended adds the amended entries to the batch to write. Those stored in the
 // same batch are there already: of two values of a key the later one counts.
 func (a *appender) writeAmended() error {
+	a.given = nil
 	for _, t := range a.amended {
 		e := &t.entry
 		if e.Amended == 0 || t.before != nil && e.Amended == t.before.Amended {
@@ -118,12 +119,18 @@ func (a *appender) writeAmended() error {
 			if err := a.noteRecalled(e, a.last.pos+1); err != nil {
 				return err
 			}
+			if t.before != nil && len(t.before.Body) > 0 {
+				if a.given == nil {
+					a.given = goneBytes{}
+				}
+				a.given[t.epoch] += uint64(len(t.before.Body))
+			}
 		}
 		if err := a.writeEntry(e, t.epoch); err != nil {
 			return err
 		}
 	}
-	return nil
+	return a.given.note(a.b)
 }
 
 // hold keeps what the batch amends as it is durable, for readers, until the batch

@@ -46,6 +46,7 @@ type appender struct {
 	touched  []*conversation // those with a stored item, once each
 	writers  []*sender       // those with a stored item, once each
 	amended  map[entryKey]*amended
+	given    goneBytes      // what its recalls give up
 	sent     map[sentID]int // ids stored in this batch → item
 	sentAll  bool           // sent is kept: an id had to be looked up
 	heads    *headReader
@@ -404,6 +405,7 @@ func (a *appender) store() error {
 	if err := j.commit(a.b); err != nil {
 		return err // what is held stays so: the batch is never durable for this process
 	}
+	j.gone.add(a.given)
 	j.metrics.committed(time.Since(start))
 	a.last, a.epoch = next, epoch
 	for _, s := range a.writers {

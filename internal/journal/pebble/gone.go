@@ -12,7 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// What a trim gives up lies in the store's files until they are merged with what was
+// What a trim, or a recall, gives up lies in the store's files until they are merged with what was
 // written in its place, and files of older epochs are never merged by themselves. So
 // they are here, an epoch at a time: when there is much to be given back, and whatever
 // there is after a while. Which epochs are due is kept in the store, so that a start

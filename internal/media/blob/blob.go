@@ -23,6 +23,8 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+
+	"github.com/skein-im/skein/internal/bucket"
 )
 
 // ErrName: the name is not of the form.
@@ -59,7 +61,11 @@ func Open(place, spool string) (Store, error) {
 	if u.Scheme != "s3" {
 		return nil, fmt.Errorf("blob: a directory or s3://BUCKET/PREFIX is wanted, not %s://", u.Scheme)
 	}
-	return openS3(u, spool)
+	b, err := bucket.Open(u)
+	if err != nil {
+		return nil, fmt.Errorf("blob: %w", err)
+	}
+	return &inBucket{b, spool}, nil
 }
 
 // Check tells whether a place can be one, without opening it.
@@ -72,7 +78,7 @@ func Check(place string) error {
 		err = fmt.Errorf("a directory or s3://BUCKET/PREFIX is wanted, not %s://", u.Scheme)
 	}
 	if err == nil {
-		_, _, err = endpoint(u)
+		err = bucket.Check(u)
 	}
 	return err
 }

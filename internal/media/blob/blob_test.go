@@ -16,6 +16,8 @@ import (
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
+
+	"github.com/skein-im/skein/internal/bucket"
 )
 
 // stores are the kinds there are, each empty.
@@ -120,7 +122,7 @@ func TestNames(t *testing.T) {
 // Larger than one part of an object; several at once.
 func TestLarge(t *testing.T) {
 	stores(t, func(t *testing.T, s Store) {
-		content := make([]byte, partBytes+partBytes/2)
+		content := make([]byte, bucket.PartBytes+bucket.PartBytes/2)
 		rand.NewChaCha8([32]byte{1}).Read(content)
 		var all sync.WaitGroup
 		for _, name := range []string{"large-one", "large-two"} {
@@ -131,7 +133,7 @@ func TestLarge(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if get(t, s, "large-one", 0) != string(content) || get(t, s, "large-two", partBytes-1) != string(content[partBytes-1:]) {
+		if get(t, s, "large-one", 0) != string(content) || get(t, s, "large-two", bucket.PartBytes-1) != string(content[bucket.PartBytes-1:]) {
 			t.Error("another content")
 		}
 	})

@@ -4,8 +4,8 @@
 //
 // It knows neither who uploaded it nor where it is kept.
 //
-// Goroutines: none. Locks: none but the semaphore of a Maker, which bounds the memory of
-// all that are looked at at a time.
+// Goroutines: none. Locks: none but the semaphores of a Maker, which bound the memory of
+// all that are looked at at a time, and how many are decoded.
 //
 // Invariants:
 //   - nothing is decoded before its size is known and allowed: a picture that is small as
@@ -26,6 +26,7 @@ import (
 	"image/jpeg"
 	"image/png"
 	"io"
+	"runtime"
 
 	"golang.org/x/image/draw"
 	"golang.org/x/image/webp"
@@ -54,12 +55,19 @@ type Options struct {
 	// Memory is how much all pictures may take that are looked at at a time; who comes
 	// then waits. Default 512 MiB.
 	Memory int64
+	// AtATime is how many are decoded at a time. Default half of the processors: a picture
+	// of 12 million pixels takes one for a second, and who chats needs the others.
+	AtATime int
 }
 
-// Maker looks at pictures, as many at a time as its memory lets.
+// Maker looks at pictures, as many at a time as its memory and its turns let.
 type Maker struct {
-	o      Options
-	memory *semaphore.Weighted
+	o Options
+	// files is what of the memory is for files, work for what is made of them. Who holds a
+	// share of files waits for a turn, who has a turn for work, and nobody the other way
+	// round.
+	files, turns, work  *semaphore.Weighted
+	forFiles, forMaking int64
 }
 
 // NewMaker makes a Maker.
@@ -73,7 +81,13 @@ func NewMaker(o Options) *Maker {
 	if o.Memory == 0 {
 		o.Memory = 512 << 20
 	}
-	return &Maker{o, semaphore.NewWeighted(o.Memory)}
+	if o.AtATime == 0 {
+		o.AtATime = max(1, runtime.GOMAXPROCS(0)/2)
+	}
+	m := &Maker{o: o, forFiles: max(o.Memory/4, 1)}
+	m.forMaking = max(o.Memory-m.forFiles, 1)
+	m.files, m.turns, m.work = semaphore.NewWeighted(m.forFiles), semaphore.NewWeighted(int64(o.AtATime)), semaphore.NewWeighted(m.forMaking)
+	return m
 }
 
 // Made is a picture as it may be shown.
@@ -98,11 +112,12 @@ func (m *Maker) Make(ctx context.Context, mime string, r io.Reader, size int64) 
 	if size > m.o.MaxBytes {
 		return nil, fmt.Errorf("%w: it has %d bytes; at most %d are allowed", ErrLarge, size, m.o.MaxBytes)
 	}
-	if err := m.memory.Acquire(ctx, min(size, m.o.Memory)); err != nil {
+	// Held to the end: so those that wait for the decoder do not fill the memory meanwhile.
+	held := min(size, m.forFiles)
+	if err := m.files.Acquire(ctx, held); err != nil {
 		return nil, err
 	}
-	held := min(size, m.o.Memory)
-	defer func() { m.memory.Release(held) }()
+	defer m.files.Release(held)
 	file, err := io.ReadAll(io.LimitReader(r, size+1))
 	if err != nil {
 		return nil, err
@@ -120,15 +135,16 @@ func (m *Maker) Make(ctx context.Context, mime string, r io.Reader, size int64) 
 	if int64(width)*int64(height) > m.o.MaxPixels {
 		return nil, fmt.Errorf("%w: it has %d × %d pixels; at most %d in all are allowed", ErrLarge, width, height, m.o.MaxPixels)
 	}
-	// What is decoded, turned and written again, at 8 bytes a pixel; the file's own share
-	// is given back first, so that two who wait do not wait for each other.
-	m.memory.Release(held)
-	held = 0
-	need := min(m.o.Memory, 2*size+12*int64(width)*int64(height))
-	if err := m.memory.Acquire(ctx, need); err != nil {
+	if err := m.turns.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
-	held = need
+	defer m.turns.Release(1)
+	// What is decoded, turned and written again, at 8 bytes a pixel.
+	need := min(m.forMaking, size+12*int64(width)*int64(height))
+	if err := m.work.Acquire(ctx, need); err != nil {
+		return nil, err
+	}
+	defer m.work.Release(need)
 	return made(mime, file)
 }
 

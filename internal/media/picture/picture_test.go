@@ -290,7 +290,7 @@ func TestMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file := asPNG(t, corner(100, 100))
 		m := NewMaker(Options{Memory: 100 * 100 * 12})
-		if err := m.memory.Acquire(t.Context(), m.o.Memory); err != nil {
+		if err := m.work.Acquire(t.Context(), m.forMaking); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -314,8 +314,35 @@ func TestMemory(t *testing.T) {
 			t.Error("nobody waited")
 		}
 		cancel()
-		m.memory.Release(m.o.Memory)
+		m.work.Release(m.forMaking)
 		all.Wait()
+	})
+}
+
+// While as many pictures are decoded as may be, others wait, also where there is memory.
+func TestTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		file := asPNG(t, corner(100, 100))
+		m := NewMaker(Options{AtATime: 2})
+		if err := m.turns.Acquire(t.Context(), 2); err != nil {
+			t.Fatal(err)
+		}
+		made := make(chan error, 1)
+		go func() {
+			_, err := m.Make(t.Context(), "image/png", bytes.NewReader(file), int64(len(file)))
+			made <- err
+		}()
+		synctest.Wait()
+		if len(made) > 0 {
+			t.Error("it was made without a turn")
+		}
+		m.turns.Release(1)
+		if err := <-made; err != nil {
+			t.Error(err)
+		}
+		if !m.turns.TryAcquire(1) {
+			t.Error("the turn was not given back")
+		}
 	})
 }
 

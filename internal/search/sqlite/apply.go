@@ -88,8 +88,13 @@ func (c *change) number(name im.ConversationID) (n int64, err error) {
 type row struct {
 	*search.Doc
 	number, id int64
-	old        bool
+	old        bool // the index has it already
 }
+
+// bulk is how many rows one statement writes at most: the greatest part of what a row costs
+// is the statement. And FTS5 begins a new segment with each that has more than one row, so
+// all of a page should be one.
+const bulk = 1000
 
 // Apply notes messages.
 func (x *Index) Apply(ctx context.Context, docs []search.Doc) error {
@@ -100,55 +105,60 @@ func (x *Index) Apply(ctx context.Context, docs []search.Doc) error {
 		}
 		// FTS5 gathers what is written in the order of ids, and begins a new segment
 		// where that goes back.
-		slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.id, b.id) })
-		drop, err := c.tx.PrepareContext(ctx, "DELETE FROM words WHERE rowid = ?")
-		if err != nil {
-			return err
-		}
-		defer drop.Close()
-		put, err := c.tx.PrepareContext(ctx, "INSERT INTO words (rowid, tokens) VALUES (?, ?)")
-		if err != nil {
-			return err
-		}
-		defer put.Close()
-		var text strings.Builder
+		slices.SortFunc(rows, func(a, b *row) int { return cmp.Compare(a.id, b.id) })
 		for _, r := range rows {
 			if r.old {
-				if _, err := drop.ExecContext(ctx, r.id); err != nil {
+				if _, err := c.tx.ExecContext(ctx, "DELETE FROM words WHERE rowid = ?", r.id); err != nil {
 					return err
 				}
 			}
-			if len(r.Terms) == 0 {
-				continue
-			}
-			text.Reset()
-			of := prefix(r.number)
-			for _, t := range r.Terms {
-				text.WriteString(of)
-				text.WriteString(t)
-				text.WriteByte(' ')
-			}
-			if _, err := put.ExecContext(ctx, r.id, text.String()); err != nil {
-				return err
-			}
 		}
-		return nil
+		rows = slices.DeleteFunc(rows, func(r *row) bool { return len(r.Terms) == 0 })
+		return c.write("INSERT INTO words (rowid, tokens) VALUES ", "(?, ?)", rows, func(args []any, r *row) []any {
+			return append(args, r.id, tokens(r))
+		})
 	})
 }
 
-// place gives the messages their ids, and drops those that are not found any more.
-func (c *change) place(docs []search.Doc) ([]row, error) {
+// tokens are those of a message, as the full-text table takes them.
+func tokens(r *row) string {
+	of, size := prefix(r.number), 0
+	for _, t := range r.Terms {
+		size += len(of) + len(t) + 1
+	}
+	var text strings.Builder
+	text.Grow(size)
+	for _, t := range r.Terms {
+		text.WriteString(of)
+		text.WriteString(t)
+		text.WriteByte(' ')
+	}
+	return text.String()
+}
+
+// write writes rows, many by one statement.
+func (c *change) write(insert, values string, rows []*row, args func([]any, *row) []any) error {
+	for part := range slices.Chunk(rows, bulk) {
+		var with []any
+		for _, r := range part {
+			with = args(with, r)
+		}
+		if _, err := c.tx.ExecContext(c.ctx, insert+values+strings.Repeat(", "+values, len(part)-1), with...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// place gives the messages their ids. Those that are not found any more are dropped; they
+// come back if the index has words of them, to be taken out.
+func (c *change) place(docs []search.Doc) ([]*row, error) {
 	forgotten, err := c.forgotten()
 	if err != nil {
 		return nil, err
 	}
-	add, err := c.tx.PrepareContext(c.ctx, "INSERT INTO docs (conversation, seq, pos, stored) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id")
-	if err != nil {
-		return nil, err
-	}
-	defer add.Close()
-	var rows []row
-	at := map[search.Place]int{} // of a message that comes twice the last one counts
+	var rows []*row
+	at := map[search.Place]*row{} // of a message that comes twice the last one counts
 	for i := range docs {
 		d := &docs[i]
 		n, err := c.number(d.Conversation)
@@ -158,50 +168,80 @@ func (c *change) place(docs []search.Doc) ([]row, error) {
 		if slices.ContainsFunc(forgotten[n], func(s im.Span) bool { return s.After < d.Seq && d.Seq <= s.Until }) {
 			continue
 		}
-		r := row{Doc: d, number: n}
 		key := search.Place{Conversation: d.Conversation, Seq: d.Seq}
-		if was, ok := at[key]; ok {
-			r.id, r.old = rows[was].id, rows[was].old
-			if rows[was] = r; len(d.Terms) == 0 {
-				if _, err := c.tx.ExecContext(c.ctx, "DELETE FROM docs WHERE id = ?", r.id); err != nil {
-					return nil, err
-				}
-				c.docs--
-				delete(at, key)
-			}
+		if was := at[key]; was != nil {
+			was.Doc = d
 			continue
 		}
-		if err := c.idOf(&r, add); err != nil {
-			return nil, err
-		}
-		if r.id != 0 {
-			rows = append(rows, r)
-			if len(d.Terms) > 0 {
-				at[key] = len(rows) - 1
-			}
+		r := &row{Doc: d, number: n}
+		at[key] = r
+		rows = append(rows, r)
+	}
+	if err := c.known(rows); err != nil {
+		return nil, err
+	}
+	next, err := c.next()
+	if err != nil {
+		return nil, err
+	}
+	var added []*row
+	for _, r := range rows {
+		if len(r.Terms) > 0 && !r.old {
+			r.id = next
+			next++
+			added = append(added, r)
 		}
 	}
-	return rows, nil
+	c.docs += int64(len(added))
+	err = c.write("INSERT INTO docs (id, conversation, seq, pos, stored) VALUES ", "(?, ?, ?, ?, ?)", added, func(args []any, r *row) []any {
+		return append(args, r.id, r.number, int64(r.Seq), int64(r.Pos), r.Stored.UnixMilli())
+	})
+	return slices.DeleteFunc(rows, func(r *row) bool { return r.id == 0 }), err
 }
 
-// idOf looks up the id of a message, or gives it one; 0: there is nothing to write.
-func (c *change) idOf(r *row, add *sql.Stmt) (err error) {
-	if len(r.Terms) == 0 {
-		err = c.tx.QueryRowContext(c.ctx, "DELETE FROM docs WHERE conversation = ? AND seq = ? RETURNING id", r.number, int64(r.Seq)).Scan(&r.id)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
+// known finds the messages that the index has, and drops those of them that are not found
+// any more.
+func (c *change) known(rows []*row) error {
+	type key struct{ number, seq int64 }
+	at := map[key]*row{}
+	for part := range slices.Chunk(rows, bulk) {
+		var args []any
+		for _, r := range part {
+			k := key{r.number, int64(r.Seq)}
+			at[k] = r
+			args = append(args, k.number, k.seq)
 		}
-		r.old = true
-		c.docs--
-		return err
+		found, err := c.tx.QueryContext(c.ctx, "WITH asked (c, s) AS (VALUES (?, ?)"+strings.Repeat(", (?, ?)", len(part)-1)+") SELECT id, c, s FROM asked CROSS JOIN docs ON conversation = c AND seq = s", args...)
+		if err != nil {
+			return err
+		}
+		for found.Next() {
+			var k key
+			var id int64
+			if err := found.Scan(&id, &k.number, &k.seq); err != nil {
+				return errors.Join(err, found.Close())
+			}
+			at[k].id, at[k].old = id, true
+		}
+		if err := errors.Join(found.Err(), found.Close()); err != nil {
+			return err
+		}
 	}
-	err = add.QueryRowContext(c.ctx, r.number, int64(r.Seq), int64(r.Pos), r.Stored.UnixMilli()).Scan(&r.id)
-	if errors.Is(err, sql.ErrNoRows) {
-		r.old = true
-		return c.tx.QueryRowContext(c.ctx, "SELECT id FROM docs WHERE conversation = ? AND seq = ?", r.number, int64(r.Seq)).Scan(&r.id)
+	for _, r := range rows {
+		if r.old && len(r.Terms) == 0 {
+			if _, err := c.tx.ExecContext(c.ctx, "DELETE FROM docs WHERE id = ?", r.id); err != nil {
+				return err
+			}
+			c.docs--
+		}
 	}
-	c.docs++
-	return err
+	return nil
+}
+
+// next is the id of the next message: behind those of all that there are.
+func (c *change) next() (id int64, err error) {
+	err = c.tx.QueryRowContext(c.ctx, "SELECT coalesce(max(id), 0) + 1 FROM docs").Scan(&id)
+	return id, err
 }
 
 // forgotten are the spans that were forgotten, by the numbers of their conversations.

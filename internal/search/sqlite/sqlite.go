@@ -74,6 +74,7 @@ CREATE TABLE conversations (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE docs (id INTEGER PRIMARY KEY, conversation INTEGER NOT NULL, seq INTEGER NOT NULL, pos INTEGER NOT NULL, stored INTEGER NOT NULL, UNIQUE (conversation, seq));
 CREATE TABLE forgotten (conversation INTEGER NOT NULL, after INTEGER NOT NULL, until INTEGER NOT NULL, PRIMARY KEY (conversation, after)) WITHOUT ROWID;
 CREATE VIRTUAL TABLE words USING fts5 (tokens, content='', contentless_delete=1, detail=none, tokenize='ascii');
+INSERT INTO words (words, rank) VALUES ('automerge', 8);
 `
 
 // open returns the connections, opening the file if it is not open.
@@ -130,7 +131,7 @@ func (x *Index) openFile(ctx context.Context) (err error) {
 
 func (x *Index) pool(conns int, readOnly bool) (*sql.DB, error) {
 	q := url.Values{
-		"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(NORMAL)", "temp_store(MEMORY)", "cache_size(-16000)", "journal_size_limit(16777216)"},
+		"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(NORMAL)", "temp_store(MEMORY)", "cache_size(-16000)", "journal_size_limit(16777216)", "secure_delete(1)"},
 		"_txlock": {"immediate"},
 		"_dqs":    {"0"},
 	}

@@ -3,8 +3,10 @@ package sqlite_test
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/skein-im/skein/internal/im"
@@ -139,4 +141,33 @@ func BenchmarkFind(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// BenchmarkApply takes messages of 16 words in as the feed brings them: 500 at a time, of
+// 2,000 conversations, to an index that grows.
+func BenchmarkApply(b *testing.B) {
+	x, err := sqlite.New(filepath.Join(b.TempDir(), "search.db"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer x.Close()
+	const page, conversations, words = 500, 2000, 16
+	rnd := rand.New(rand.NewPCG(1, 2))
+	at := uint64(0)
+	for b.Loop() {
+		docs := make([]search.Doc, page)
+		for i := range docs {
+			docs[i] = search.Doc{Conversation: im.ConversationID(fmt.Sprintf("grp:%d", at%conversations)), Seq: at/conversations + 1, Pos: at + 1}
+			for range words {
+				docs[i].Terms = append(docs[i].Terms, fmt.Sprintf("word%d", int(rnd.ExpFloat64()*800)))
+			}
+			slices.Sort(docs[i].Terms)
+			docs[i].Terms = slices.Compact(docs[i].Terms)
+			at++
+		}
+		if err := x.Apply(b.Context(), docs); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(at), "µs/message")
 }

@@ -1,0 +1,68 @@
+package app
+
+import (
+	"strings"
+	"time"
+
+	"github.com/skein-im/skein/internal/account"
+	"github.com/skein-im/skein/internal/api"
+	"github.com/skein-im/skein/internal/config"
+	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/oidc"
+)
+
+// makeAccounts makes the service of accounts; key is the server's own.
+func (a *App) makeAccounts(key string, gateways im.Dispatch) error {
+	c := a.cfg
+	providers, err := a.providers()
+	if err != nil {
+		return err
+	}
+	policy := account.DMContacts
+	if c.Accounts.DMPolicy == "everyone" {
+		policy = account.DMEveryone
+	}
+	a.accounts = account.New(a.directory, account.Options{
+		OpenRegistration:    c.Accounts.Registration == "open",
+		InvitedRegistration: c.Accounts.Registration == "invitation",
+		SealKey:             account.SealKey(key),
+		AccessLifetime:      time.Duration(c.Accounts.AccessLifetime),
+		RefreshLifetime:     time.Duration(c.Accounts.RefreshLifetime),
+		AdminKeyHash:        account.HashKey(key),
+		DevicePolicy:        c.Accounts.DevicePolicy,
+		Control:             gateways.Control,
+		Erased:              a.members.contacts.PrivacyChanged,
+		Drive:               a.outbox.Help,
+		DefaultDMPolicy:     policy,
+		DefaultFindPolicy:   map[string]im.FindPolicy{"contacts": im.FindContacts, "nobody": im.FindNobody}[c.Accounts.FindPolicy],
+		Providers:           providers,
+		ReturnURLs:          c.Accounts.ReturnURLs,
+		Shared:              a.shared != nil,
+		Now:                 a.now,
+		Logger:              a.log,
+		Registerer:          a.metrics,
+	})
+	return nil
+}
+
+// providers are those by which people log in. They are asked nothing at the start: one that
+// is down stops its own logins only.
+func (a *App) providers() ([]account.Provider, error) {
+	path := a.cfg.Accounts.Providers
+	if path == "" {
+		return nil, nil
+	}
+	settings, err := config.Providers(path)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]account.Provider, len(settings))
+	for i := range settings {
+		p := &settings[i]
+		all[i] = account.Provider{Name: p.Name, Title: p.Title, Create: *p.Create, Link: account.ProviderLink(p.Link), At: oidc.New(oidc.Options{
+			Issuer: p.Issuer, ClientID: p.ClientID, Secret: p.Secret, Scopes: p.Scopes, UsernameClaim: p.UsernameClaim, NameClaim: p.NameClaim,
+			Redirect: strings.TrimSuffix(a.cfg.HTTP.PublicURL, "/") + api.CallbackPath, Now: a.now,
+		})}
+	}
+	return all, nil
+}

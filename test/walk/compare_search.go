@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/skein-im/skein/wire"
+)
+
+// searches compares what a user finds with what they read: a word that somebody said
+// somewhere, perhaps long ago or taken back, in one conversation and in all of them.
+func (w *walk) searches(ctx context.Context, u *user) error {
+	said := w.model.said(w.looks.IntN)
+	if said == "" {
+		return nil
+	}
+	query := said[:max(min(2, len(said)), w.looks.IntN(len(said)+1))]
+	mine := w.model.of(u.id)
+	if len(mine) == 0 {
+		return nil
+	}
+	here := mine[w.looks.IntN(len(mine))]
+	return w.until(ctx, func() error {
+		want, err := w.textsWith(ctx, u, here, query)
+		if err != nil {
+			return err
+		}
+		got, err := w.found(ctx, u, here.id, query)
+		if err != nil {
+			return err
+		}
+		if err := differ(fmt.Sprintf("%q in %s", query, here.id), got, want); err != nil {
+			return err
+		}
+		all, err := w.found(ctx, u, "", query)
+		if err != nil {
+			return err
+		}
+		var among []string
+		for _, line := range all {
+			id, rest, _ := strings.Cut(line, " ")
+			if id == here.id {
+				among = append(among, line)
+			}
+			c := w.model.convs[id]
+			var seq uint64
+			if _, err := fmt.Sscan(rest, &seq); err != nil {
+				return err
+			}
+			if c == nil || c.places[u.id] == nil || len(c.shown(u.id, seq, seq)) == 0 {
+				return &drift{fmt.Sprintf("%s finds %q in %s, which is not theirs to read", u.id, query, line)}
+			}
+		}
+		return differ(fmt.Sprintf("%q in all of %s's, those of %s", query, u.id, here.id), among, want)
+	})
+}
+
+// said is a text of some message, as it is or was.
+func (m *model) said(intN func(int) int) string {
+	if len(m.order) == 0 {
+		return ""
+	}
+	c := m.convs[m.order[intN(len(m.order))]]
+	if len(c.entries) == 0 {
+		return ""
+	}
+	e := c.entries[intN(len(c.entries))]
+	texts := append(slices.Clone(e.versions), e.text)
+	return strings.ToLower(texts[intN(len(texts))])
+}
+
+// textsWith are the texts that a user reads in a conversation, the newest first, that have a
+// word which begins so.
+func (w *walk) textsWith(ctx context.Context, u *user, c *conversation, query string) ([]string, error) {
+	var out []string
+	req := &wire.ListEntriesRequest{Conversation: c.id, From: 1, Limit: 500}
+	for {
+		var resp wire.ListEntriesResponse
+		if err := w.post(ctx, u, "MessageService/ListEntries", req, &resp); err != nil {
+			return nil, err
+		}
+		for _, e := range resp.Entries {
+			if e.Kind != wire.EntryKind_ENTRY_KIND_MESSAGE || e.Deleted || e.Content.GetType() != "text" {
+				continue
+			}
+			words := strings.Fields(strings.ToLower(e.Content.GetText()))
+			if slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(word, query) }) {
+				out = append(out, c.id+" "+lineOf(e))
+			}
+		}
+		if resp.FirstSeq == 0 || resp.LastSeq >= c.head() {
+			slices.Reverse(out)
+			return out, nil
+		}
+		req.From = resp.LastSeq + 1
+	}
+}
+
+// found are the texts that a search finds.
+func (w *walk) found(ctx context.Context, u *user, conversation, query string) ([]string, error) {
+	var out []string
+	req := &wire.SearchMessagesRequest{Query: query, Conversation: conversation, Types: []string{"text"}, Limit: uint32(1 + w.looks.IntN(50))}
+	for {
+		var resp wire.SearchMessagesResponse
+		if err := w.post(ctx, u, "MessageService/SearchMessages", req, &resp); err != nil {
+			return nil, err
+		}
+		for _, f := range resp.Found {
+			out = append(out, f.Entry.Conversation+" "+lineOf(f.Entry))
+		}
+		if !resp.Complete {
+			return nil, &drift{"what is found is not complete"}
+		}
+		if req.Cursor = resp.Next; req.Cursor == "" {
+			return out, nil
+		}
+	}
+}
