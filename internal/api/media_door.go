@@ -215,7 +215,8 @@ func (d *door) give(w http.ResponseWriter, r *http.Request, u im.Upload, thumbna
 	h.Set("ETag", `"`+tag+`"`)
 	h.Set("Cache-Control", "private, no-cache")
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox; frame-ancestors 'none'")
-	if strings.Count(r.Header.Get("Range"), ",") >= maxRanges {
+	// Of another unit: RFC 9110 has it ignored, net/http refuses it.
+	if ranges := r.Header.Get("Range"); strings.Count(ranges, ",") >= maxRanges || !strings.HasPrefix(ranges, "bytes=") {
 		r.Header.Del("Range")
 	}
 	http.ServeContent(w, r, "", time.Time{}, s)

@@ -96,7 +96,7 @@ func TestUpload(t *testing.T) {
 	ann, bob, eve := w.person("ann"), w.person("bob"), w.person("eve")
 	w.befriend(ann, bob)
 	content := strings.Repeat("0123456789", 5000)
-	r := w.status("begin", tusOf("POST", uploadsPath, ann.token, "", "Upload-Length", "50000", "Upload-Metadata", "filename "+base(`C:\temp\notes ä.txt`)+",filetype "+base("image/png")+", empty"), http.StatusCreated)
+	r := w.status("begin", tusOf("POST", uploadsPath, ann.token, "", "Upload-Length", "50000", "Upload-Metadata", "filename "+base("C:\\temp\\no\u202etes ä.txt")+",filetype "+base("image/png")+", empty"), http.StatusCreated)
 	at := r.Header().Get("Location")
 	id := strings.TrimPrefix(at, uploadsPath+"/")
 	if !strings.HasPrefix(at, uploadsPath+"/") || r.Header().Get("Upload-Expires") == "" || r.Header().Get("Tus-Resumable") != tusVersion {
@@ -160,6 +160,10 @@ func TestUpload(t *testing.T) {
 	if ranged.Code != http.StatusPartialContent || ranged.Body.String() != "0123456789" {
 		t.Error(ranged.Code, ranged.Body)
 	}
+	inLines := do(w.http, request{method: "GET", path: mediaPath + id + place, header: http.Header{"Authorization": {"Bearer " + bob.token}, "Range": {"lines=1-2"}}})
+	if inLines.Code != http.StatusOK || inLines.Body.String() != content {
+		t.Error("ranges of a unit that nobody knows are ignored:", inLines.Code)
+	}
 	same := do(w.http, request{method: "GET", path: mediaPath + id, header: http.Header{"Authorization": {"Bearer " + bob.token}, "If-None-Match": {fetch(bob, "").Header().Get("Etag")}}})
 	if same.Code != http.StatusNotModified {
 		t.Error(same.Code)
@@ -207,6 +211,14 @@ func TestNamedUploads(t *testing.T) {
 	if r = fetch(eve, ""); r.Code != 200 {
 		t.Errorf("by the copy yet: %d", r.Code)
 	}
+	if code := w.call(ann.token, "MediaService/DeleteMedia", &wire.DeleteMediaRequest{Id: id}, nil); code != im.CodePermissionDenied {
+		t.Errorf("deleted while the copy names it: %q", code)
+	}
+	// What none names any more its owner may delete at once.
+	again := w.upload(ann, "words")
+	w.must(ann.token, "MessageService/SendMessage", &wire.SendMessageRequest{Conversation: chat, Content: text("a slip"), Media: []string{again}}, &sent)
+	w.must(ann.token, "MessageService/RecallMessage", &wire.RecallMessageRequest{Conversation: chat, Seq: sent.GetSeq()}, nil)
+	w.must(ann.token, "MediaService/DeleteMedia", &wire.DeleteMediaRequest{Id: again}, nil)
 }
 
 // A message that is sent later names uploads, its sender's own alone, and whoever may read

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/skein-im/skein/internal/contract"
@@ -261,12 +262,18 @@ func said1(f *im.MediaFacts, key string, raw []byte) error {
 	return nil
 }
 
-// fileName takes the name of a file, without the path that stands before it.
+// fileName takes the name of a file, without the path that stands before it, and without
+// what changes the direction of text: by that a program looks like a picture.
 func fileName(f *im.MediaFacts, name string) error {
 	if !utf8.ValidString(name) {
 		return im.Wrong("Upload-Metadata.filename", "must be UTF-8")
 	}
-	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
+	name = strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Bidi_Control, r) {
+			return -1
+		}
+		return r
+	}, path.Base(strings.ReplaceAll(name, `\`, "/")))
 	if name == "." || name == "/" || name == ".." {
 		name = ""
 	}

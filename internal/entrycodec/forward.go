@@ -34,14 +34,14 @@ func ForwardHash(c im.ConversationID, from []Source, merge *wire.ForwardMerge, s
 	return hashOf(c, im.EntryMessage, 0, &w)
 }
 
-// Copy is the body of a copy: what the message says, the uploads that it names, and where
-// that comes from.
+// Copy is the body of a copy: what the message says, the uploads that it names, where that
+// comes from, and that its links are to be left alone, if they were.
 func Copy(from *Source, silent bool) ([]byte, error) {
 	var w wire.Entry
 	if err := Decode(from.Entry.Body, &w); err != nil {
 		return nil, err
 	}
-	out := wire.Entry{Content: w.Content, Silent: silent, Forward: origin(from, &w), Media: w.Media}
+	out := wire.Entry{Content: w.Content, Silent: silent, Forward: origin(from, &w), Media: w.Media, NoPreview: w.NoPreview}
 	if p := w.Poll; p != nil { // what it asks
 		out.Poll = &wire.Poll{Multiple: p.Multiple, Anonymous: p.Anonymous, UntilMs: p.UntilMs}
 		for _, o := range p.Options {

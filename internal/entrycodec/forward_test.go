@@ -52,6 +52,25 @@ func TestMerged(t *testing.T) {
 	}
 }
 
+// A copy says what the message says, and that its links are to be left alone.
+func TestCopy(t *testing.T) {
+	said := wire.Entry{Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "see https://example.org"}}}
+	for _, alone := range []bool{true, false} {
+		said.NoPreview = alone
+		body, err := Copy(&Source{Entry: im.Entry{Sender: "ann", Stored: time.UnixMilli(5), Body: Encode(&said)}}, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var w wire.Entry
+		if err := Decode(body, &w); err != nil {
+			t.Fatal(err)
+		}
+		if w.Content.GetText() != said.Content.GetText() || w.NoPreview != alone || !w.Silent || w.Forward.GetSender() != "ann" || w.Forward.GetStoredAtMs() != 5 {
+			t.Errorf("%v", &w)
+		}
+	}
+}
+
 // Two that ask for the same have the same hash, whatever the originals say; what is asked
 // for otherwise has another.
 func TestForwardHash(t *testing.T) {

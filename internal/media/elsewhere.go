@@ -89,7 +89,8 @@ func (e *Elsewhere) FinishUpload(ctx context.Context, u im.Upload, now time.Time
 	return err
 }
 
-// DropUpload throws an upload away.
+// DropUpload throws an upload away, also one of which the messages that named it were taken
+// back.
 func (e *Elsewhere) DropUpload(ctx context.Context, id string, owner im.UserID, now time.Time) error {
 	_, err := e.ask(ctx, "drop", false, question{ID: id, User: owner, Time: now})
 	return err
@@ -130,7 +131,7 @@ func (s *Service) Answer(ctx context.Context, method string, payload []byte) ([]
 	case "finish":
 		err = rows.FinishUpload(ctx, q.Upload, q.Time)
 	case "drop":
-		err = rows.DropUpload(ctx, q.ID, q.User, q.Time)
+		err = s.Drop(ctx, q.User, q.ID)
 	case "discard":
 		err = rows.DiscardBlobs(ctx, q.Blobs, q.Time)
 	case "find":

@@ -457,6 +457,43 @@ func TestWhoMayFetch(t *testing.T) {
 	expect("taken back", find("bob", Place{}), im.CodeNotFound)
 }
 
+// A message that was taken back holds its upload no more: its owner may delete it at once,
+// and it hides none of the older messages that name the upload from who reads those. One
+// that may be about to be stored holds it.
+func TestTakenBack(t *testing.T) {
+	w := newWorld(t)
+	s := w.service()
+	w.ok(w.db.OpenDM(t.Context(), "dm:bob:bob"))
+	say := func(n byte, names bool, u im.Upload) {
+		t.Helper()
+		name := im.MediaName{Conversation: "dm:bob:bob", Sender: "bob", ID: im.NewMessageID(w.now.Add(time.Duration(n)*time.Second), [10]byte{n})}
+		_, err := s.Name(t.Context(), name, []string{u.ID}, true)
+		w.ok(err)
+		m := message{c: "dm:bob:bob", seq: uint64(n), reader: []im.UserID{"bob"}}
+		if names {
+			m.media = []string{u.ID}
+		}
+		w.said.messages[name.ID] = m
+	}
+	u := w.up(s, "ann", []byte("words"))
+	say(1, true, u)
+	for n := range byte(3 * looks) {
+		say(n+2, false, u)
+	}
+	_, err := s.Find(t.Context(), "bob", u.ID, Place{})
+	w.ok(err)
+	w.code("another one names it", s.Drop(t.Context(), "ann", u.ID), im.CodePermissionDenied)
+
+	back, waits := w.up(s, "bob", []byte("back")), w.up(s, "bob", []byte("waits"))
+	say(200, false, back)
+	w.ok(s.Drop(t.Context(), "bob", back.ID))
+	_, err = s.Find(t.Context(), "bob", back.ID, Place{})
+	w.code("deleted", err, im.CodeNotFound)
+	_, err = s.Name(t.Context(), im.MediaName{Conversation: "dm:bob:bob", Sender: "bob", ID: im.NewMessageID(w.now, [10]byte{201})}, []string{waits.ID}, true)
+	w.ok(err)
+	w.code("about to be stored", s.Drop(t.Context(), "bob", waits.ID), im.CodePermissionDenied)
+}
+
 // What a message names stays, and what none names any more goes after a day: whether it
 // never was, the message was not stored, or was taken back.
 func TestThrownAway(t *testing.T) {

@@ -50,25 +50,45 @@ func (s *Service) Find(ctx context.Context, u im.UserID, id string, at Place) (i
 	if at.Conversation != "" {
 		return m, s.named(ctx, u, id, at)
 	}
-	names, err := s.o.Names.NamesFor(ctx, id, u, looks)
-	if err != nil {
-		return im.Upload{}, err
-	}
-	for _, n := range names {
-		names, seq, err := s.o.Messages.NamesMedia(ctx, n)
-		if err != nil {
+	for spent := true; spent; { // those that were spent are in the way no more
+		var places []Place
+		if places, spent, err = s.naming(ctx, u, id); err != nil {
 			return im.Upload{}, err
 		}
-		if !names {
-			continue
-		}
-		switch err := s.named(ctx, u, id, Place{n.Conversation, seq}); im.CodeOf(err) {
-		case im.CodeNotFound:
-		default:
-			return m, err
+		for _, p := range places {
+			if err := s.named(ctx, u, id, p); im.CodeOf(err) != im.CodeNotFound {
+				return m, err
+			}
 		}
 	}
 	return im.Upload{}, errNone
+}
+
+// naming returns messages of the latest ones that name an upload, in conversations that a
+// user is in or was. Of those that were taken back the note is settled, as it would be by a
+// sweep: spent tells that there were such ones, and so that others may follow them.
+func (s *Service) naming(ctx context.Context, u im.UserID, id string) (are []Place, spent bool, err error) {
+	noted, err := s.o.Names.NamesFor(ctx, id, u, looks)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, n := range noted {
+		names, seq, err := s.o.Messages.NamesMedia(ctx, n)
+		if err != nil {
+			return nil, false, err
+		}
+		switch {
+		case names:
+			are = append(are, Place{n.Conversation, seq})
+		case seq == 0: // it is about to be stored, or never will be: nobody knows yet
+		default: // what was taken back never names it again
+			if err := s.o.Names.SettleName(ctx, n, false, s.o.Now().Add(unnamedTime)); err != nil {
+				return nil, false, err
+			}
+			spent = true
+		}
+	}
+	return are, spent, nil
 }
 
 // named tells whether a user may read a message that names an upload.

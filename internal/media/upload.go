@@ -2,6 +2,7 @@ package media
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -71,9 +72,18 @@ func (s *Service) own(ctx context.Context, owner im.UserID, id string) (im.Uploa
 	return u, err
 }
 
-// Drop throws away an upload of a user's own that no message names.
+// Drop throws away an upload of a user's own that no message names, or none any more.
 func (s *Service) Drop(ctx context.Context, owner im.UserID, id string) error {
-	return s.drop(ctx, id, owner)
+	for {
+		err := s.drop(ctx, id, owner)
+		if im.CodeOf(err) != im.CodePermissionDenied || s.o.Elsewhere != nil {
+			return err
+		}
+		// Messages that were taken back are noted for a while yet.
+		if _, spent, looked := s.naming(ctx, owner, id); looked != nil || !spent {
+			return cmp.Or(looked, err)
+		}
+	}
 }
 
 func (s *Service) drop(ctx context.Context, id string, owner im.UserID) error {

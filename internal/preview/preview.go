@@ -27,6 +27,7 @@ package preview
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -71,8 +72,8 @@ type Options struct {
 }
 
 const (
-	// parallel is how many links are fetched at a time.
-	parallel = 8
+	// parallel is how many links are fetched at a time, userParallel how many of one user's.
+	parallel, userParallel = 8, 2
 	// oldest is how old a message, or an edit, is at most whose link is looked at: what was
 	// said before the server began, or while it was busy, has none.
 	oldest = 10 * time.Minute
@@ -123,7 +124,13 @@ type place struct {
 // Handle looks at what was stored, in any order. An error is the stores': the same entries
 // are to come again.
 func (s *Service) Handle(ctx context.Context, entries []im.Entry) error {
-	jobs := map[place]im.UserID{}
+	jobs := map[im.UserID]map[place]bool{}
+	add := func(e *im.Entry, seq uint64) {
+		if jobs[e.Sender] == nil {
+			jobs[e.Sender] = map[place]bool{}
+		}
+		jobs[e.Sender][place{e.Conversation, seq}] = true
+	}
 	for i := range entries {
 		e := &entries[i]
 		if s.o.Now().Sub(e.Stored) > oldest {
@@ -131,15 +138,28 @@ func (s *Service) Handle(ctx context.Context, entries []im.Entry) error {
 		}
 		switch {
 		case e.Kind == im.EntryMessage && !e.Recalled && bytes.Contains(e.Body, []byte("://")):
-			jobs[place{e.Conversation, e.Seq}] = e.Sender
+			add(e, e.Seq)
 		case e.Kind == im.EntryEdit || e.Kind == im.EntryStream:
-			jobs[place{e.Conversation, e.Target}] = e.Sender
+			add(e, e.Target)
 		}
 	}
 	var all errgroup.Group
 	all.SetLimit(parallel)
-	for at, by := range jobs {
-		all.Go(func() error { return s.look(ctx, at, by) })
+	for by, places := range jobs {
+		next := make(chan place, len(places))
+		for at := range places {
+			next <- at
+		}
+		close(next)
+		for range min(userParallel, len(places)) {
+			all.Go(func() error {
+				var failed error
+				for at := range next {
+					failed = cmp.Or(s.look(ctx, at, by), failed)
+				}
+				return failed
+			})
+		}
 	}
 	return all.Wait()
 }
@@ -196,6 +216,8 @@ func (s *Service) find(ctx context.Context, link string, by im.UserID) *im.Previ
 	if !may {
 		return nil
 	}
+	began := s.o.Now()
+	defer func() { s.charge(by, s.o.Now().Sub(began)) }()
 	got, _, _ := s.once.Do(link, func() (f any, _ error) {
 		defer func() {
 			if r := recover(); r != nil { // singleflight would end the process
@@ -217,6 +239,16 @@ func (s *Service) find(ctx context.Context, link string, by im.UserID) *im.Previ
 	})
 	f := got.(found)
 	return f.preview()
+}
+
+// charge has a user pay for the time that a link of theirs took: as much as for so many
+// links a second. Who names sites that never answer soon has none left, and all others'
+// links wait no longer.
+func (s *Service) charge(by im.UserID, took time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := bucketOf(&s.users, by)
+	b.used = min(userBurst, b.used+took.Seconds())
 }
 
 func (f *found) preview() *im.Preview {

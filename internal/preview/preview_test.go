@@ -215,6 +215,67 @@ func TestUsersAreBounded(t *testing.T) {
 	}
 }
 
+// A user whose links lead to sites that take their time has two looked at at once, while
+// another's are looked at; and soon none: they pay for the time.
+func TestSlowLinksHoldUpTheirUserAlone(t *testing.T) {
+	var mu sync.Mutex
+	open, most, asked := 0, 0, 0
+	release := make(chan struct{})
+	now := time.Now()
+	s, m := serviceFor(t, new(time.Time))
+	s.o.Now = func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		return now
+	}
+	slow := siteAt(t, "127.0.0.1:0", func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		open, asked = open+1, asked+1
+		most = max(most, open)
+		mu.Unlock()
+		select {
+		case <-release:
+		case <-r.Context().Done():
+		}
+		mu.Lock()
+		open--
+		now = now.Add(whole)
+		mu.Unlock()
+	})
+	site, _ := teaSite(t)
+	var entries []im.Entry
+	for i := range uint64(userBurst) {
+		m.wants[i+1] = slow + "/?" + strings.Repeat("x", int(i))
+		entries = append(entries, entry(i+1, now))
+	}
+	m.wants[99] = site + "/tea"
+	other := entry(99, now)
+	other.Sender = "b"
+	told := make(chan struct{})
+	m.fail = func(seq uint64) error {
+		if seq == 99 {
+			close(told)
+		}
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- s.Handle(ctx, append(entries, other)) }()
+	select {
+	case <-told:
+	case err := <-done:
+		t.Fatalf("all was done before another user's link: %v", err)
+	}
+	close(release)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if most > userParallel || asked > 3*userParallel {
+		t.Errorf("%d at once, and %d in all, of %d", most, asked, userBurst)
+	}
+}
+
 // Whoever ends the work ends what is being fetched, and that is no outcome.
 func TestEndsAtOnce(t *testing.T) {
 	entered := make(chan struct{})

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -139,28 +140,56 @@ func TestLarge(t *testing.T) {
 	})
 }
 
-// What a killed process left on its way is removed a day later.
+// What a killed process left on its way is removed an hour later: at a start, and by a
+// process that goes on writing.
 func TestLeftOver(t *testing.T) {
-	root := t.TempDir()
-	if _, err := Open(root, ""); err != nil {
+	root, now := t.TempDir(), time.Now()
+	clock := func() time.Time { return now }
+	d, err := newDir(root, clock)
+	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"new-old", "new-young"} {
-		if err := os.WriteFile(filepath.Join(root, incoming, name), nil, 0o600); err != nil {
+	leave := func(name string, age time.Duration) {
+		t.Helper()
+		file := filepath.Join(root, incoming, name)
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(file, now.Add(-age), now.Add(-age)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	old := time.Now().Add(-25 * time.Hour)
-	if err := os.Chtimes(filepath.Join(root, incoming, "new-old"), old, old); err != nil {
+	expect := func(when string, want ...string) {
+		t.Helper()
+		left, err := os.ReadDir(filepath.Join(root, incoming))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, e := range left {
+			names = append(names, e.Name())
+		}
+		if !slices.Equal(names, want) {
+			t.Errorf("%s: %v, not %v", when, names, want)
+		}
+	}
+	put := func(name string) {
+		t.Helper()
+		if _, err := d.Put(t.Context(), name, strings.NewReader("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	leave("new-old", incomingTime)
+	leave("new-young", incomingTime-time.Minute)
+	put("piece-one")
+	expect("swept a moment ago", "new-old", "new-young")
+	if _, err := newDir(root, clock); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(root, ""); err != nil {
-		t.Fatal(err)
-	}
-	left, err := os.ReadDir(filepath.Join(root, incoming))
-	if err != nil || len(left) != 1 || left[0].Name() != "new-young" {
-		t.Errorf("%v, %v", left, err)
-	}
+	expect("started", "new-young")
+	now = now.Add(sweepEvery)
+	put("piece-two")
+	expect("written to later")
 }
 
 // What cannot be a place is refused with what is wrong.

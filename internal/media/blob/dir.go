@@ -7,40 +7,55 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/skein-im/skein/internal/platform"
 )
 
 // dir keeps blobs as files below a path.
-type dir struct{ root string }
+type dir struct {
+	root  string
+	now   func() time.Time
+	swept atomic.Int64 // when incoming was, Unix time
+}
 
-// Files on their way have names of their own in incoming, and are there for a day at
-// most if nobody finishes them.
+// Files on their way have names of their own in incoming. What a process that died left
+// there is removed when nobody has written to it for incomingTime, at the next start or the
+// next writing that is sweepEvery after the last time.
 const (
 	incoming     = "incoming"
-	incomingTime = 24 * time.Hour
+	incomingTime = time.Hour
+	sweepEvery   = 10 * time.Minute
 )
 
-func openDir(root string) (Store, error) {
-	d := &dir{root}
+func openDir(root string) (Store, error) { return newDir(root, time.Now) }
+
+func newDir(root string, now func() time.Time) (*dir, error) {
+	d := &dir{root: root, now: now}
 	if err := platform.MkdirAllSync(filepath.Join(root, incoming)); err != nil {
 		return nil, err
 	}
-	left, err := os.ReadDir(filepath.Join(root, incoming))
+	return d, d.sweep()
+}
+
+// sweep removes what others left on its way.
+func (d *dir) sweep() error {
+	d.swept.Store(d.now().Unix())
+	left, err := os.ReadDir(filepath.Join(d.root, incoming))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, e := range left {
 		info, err := e.Info()
-		if err != nil || time.Since(info.ModTime()) < incomingTime {
-			continue // gone, or another process's that is at it
+		if err != nil || d.now().Sub(info.ModTime()) < incomingTime {
+			continue // gone, or somebody is at it
 		}
-		if err := os.Remove(filepath.Join(root, incoming, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
+		if err := os.Remove(filepath.Join(d.root, incoming, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
 		}
 	}
-	return d, nil
+	return nil
 }
 
 func (d *dir) Put(ctx context.Context, name string, r io.Reader) (n int64, err error) {
@@ -51,6 +66,11 @@ func (d *dir) Put(ctx context.Context, name string, r io.Reader) (n int64, err e
 	file := filepath.Join(d.root, filepath.FromSlash(p))
 	if err := platform.MkdirAllSync(filepath.Dir(file)); err != nil {
 		return 0, err
+	}
+	if last := d.swept.Load(); d.now().Unix()-last >= int64(sweepEvery/time.Second) && d.swept.CompareAndSwap(last, d.now().Unix()) {
+		if err := d.sweep(); err != nil {
+			return 0, err
+		}
 	}
 	f, err := os.CreateTemp(filepath.Join(d.root, incoming), "new-*") // 0600
 	if err != nil {
