@@ -373,7 +373,7 @@ const (
 	EventType_EVENT_TYPE_SCHEDULED_CHANGED EventType = 35
 	// A contact's profile (`users`: whose) is another; read it anew (GetUsers, ListContacts). SPEC §4.20.
 	EventType_EVENT_TYPE_CONTACT_PROFILE_CHANGED EventType = 36
-	// How the user logs in is another; nobody else is told. `text`: `totp_on`, `totp_off`, `recovery_codes` (new ones), `recovery_code_used`, `password_reset`, `identity_linked`, `identity_unlinked`. SPEC §3.11.
+	// How the user logs in is another; nobody else is told. `text`: `totp_on`, `totp_off`, `recovery_codes` (new ones), `recovery_code_used`, `password_reset`, `identity_linked`, `identity_unlinked`, `export` (everything of theirs may be downloaded). SPEC §3.11.
 	EventType_EVENT_TYPE_SECURITY_CHANGED EventType = 37
 )
 

@@ -1914,6 +1914,114 @@ func (*DeleteAccountResponse) Descriptor() ([]byte, []int) {
 	return file_skein_v1_services_proto_rawDescGZIP(), []int{29}
 }
 
+type BeginExportRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The caller's, if the account has one.
+	Password string `protobuf:"bytes,1,opt,name=password,proto3" json:"password,omitempty"`
+	// As in LoginWithCodeRequest; needed if the account has a second factor.
+	Code          string `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BeginExportRequest) Reset() {
+	*x = BeginExportRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BeginExportRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BeginExportRequest) ProtoMessage() {}
+
+func (x *BeginExportRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BeginExportRequest.ProtoReflect.Descriptor instead.
+func (*BeginExportRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *BeginExportRequest) GetPassword() string {
+	if x != nil {
+		return x.Password
+	}
+	return ""
+}
+
+func (x *BeginExportRequest) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+type BeginExportResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A path of this server: whoever has it downloads everything with GET, without a header.
+	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	// Until then a download may begin.
+	UntilMs       int64 `protobuf:"varint,2,opt,name=until_ms,json=untilMs,proto3" json:"until_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BeginExportResponse) Reset() {
+	*x = BeginExportResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BeginExportResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BeginExportResponse) ProtoMessage() {}
+
+func (x *BeginExportResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BeginExportResponse.ProtoReflect.Descriptor instead.
+func (*BeginExportResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *BeginExportResponse) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *BeginExportResponse) GetUntilMs() int64 {
+	if x != nil {
+		return x.UntilMs
+	}
+	return 0
+}
+
 type ResetPasswordRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Of the link.
@@ -1926,7 +2034,7 @@ type ResetPasswordRequest struct {
 
 func (x *ResetPasswordRequest) Reset() {
 	*x = ResetPasswordRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[30]
+	mi := &file_skein_v1_services_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1938,7 +2046,7 @@ func (x *ResetPasswordRequest) String() string {
 func (*ResetPasswordRequest) ProtoMessage() {}
 
 func (x *ResetPasswordRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[30]
+	mi := &file_skein_v1_services_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1951,7 +2059,7 @@ func (x *ResetPasswordRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetPasswordRequest.ProtoReflect.Descriptor instead.
 func (*ResetPasswordRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{30}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ResetPasswordRequest) GetCode() string {
@@ -1976,7 +2084,7 @@ type ResetPasswordResponse struct {
 
 func (x *ResetPasswordResponse) Reset() {
 	*x = ResetPasswordResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[31]
+	mi := &file_skein_v1_services_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1988,7 +2096,7 @@ func (x *ResetPasswordResponse) String() string {
 func (*ResetPasswordResponse) ProtoMessage() {}
 
 func (x *ResetPasswordResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[31]
+	mi := &file_skein_v1_services_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2001,7 +2109,7 @@ func (x *ResetPasswordResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetPasswordResponse.ProtoReflect.Descriptor instead.
 func (*ResetPasswordResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{31}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{33}
 }
 
 type LoginProvider struct {
@@ -2015,7 +2123,7 @@ type LoginProvider struct {
 
 func (x *LoginProvider) Reset() {
 	*x = LoginProvider{}
-	mi := &file_skein_v1_services_proto_msgTypes[32]
+	mi := &file_skein_v1_services_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2027,7 +2135,7 @@ func (x *LoginProvider) String() string {
 func (*LoginProvider) ProtoMessage() {}
 
 func (x *LoginProvider) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[32]
+	mi := &file_skein_v1_services_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2040,7 +2148,7 @@ func (x *LoginProvider) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginProvider.ProtoReflect.Descriptor instead.
 func (*LoginProvider) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{32}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *LoginProvider) GetName() string {
@@ -2065,7 +2173,7 @@ type ListLoginProvidersRequest struct {
 
 func (x *ListLoginProvidersRequest) Reset() {
 	*x = ListLoginProvidersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[33]
+	mi := &file_skein_v1_services_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2077,7 +2185,7 @@ func (x *ListLoginProvidersRequest) String() string {
 func (*ListLoginProvidersRequest) ProtoMessage() {}
 
 func (x *ListLoginProvidersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[33]
+	mi := &file_skein_v1_services_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2090,7 +2198,7 @@ func (x *ListLoginProvidersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLoginProvidersRequest.ProtoReflect.Descriptor instead.
 func (*ListLoginProvidersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{33}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{35}
 }
 
 type ListLoginProvidersResponse struct {
@@ -2102,7 +2210,7 @@ type ListLoginProvidersResponse struct {
 
 func (x *ListLoginProvidersResponse) Reset() {
 	*x = ListLoginProvidersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[34]
+	mi := &file_skein_v1_services_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2114,7 +2222,7 @@ func (x *ListLoginProvidersResponse) String() string {
 func (*ListLoginProvidersResponse) ProtoMessage() {}
 
 func (x *ListLoginProvidersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[34]
+	mi := &file_skein_v1_services_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2127,7 +2235,7 @@ func (x *ListLoginProvidersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLoginProvidersResponse.ProtoReflect.Descriptor instead.
 func (*ListLoginProvidersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{34}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ListLoginProvidersResponse) GetProviders() []*LoginProvider {
@@ -2151,7 +2259,7 @@ type BeginProviderLoginRequest struct {
 
 func (x *BeginProviderLoginRequest) Reset() {
 	*x = BeginProviderLoginRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[35]
+	mi := &file_skein_v1_services_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2163,7 +2271,7 @@ func (x *BeginProviderLoginRequest) String() string {
 func (*BeginProviderLoginRequest) ProtoMessage() {}
 
 func (x *BeginProviderLoginRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[35]
+	mi := &file_skein_v1_services_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2176,7 +2284,7 @@ func (x *BeginProviderLoginRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginProviderLoginRequest.ProtoReflect.Descriptor instead.
 func (*BeginProviderLoginRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{35}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *BeginProviderLoginRequest) GetProvider() string {
@@ -2212,7 +2320,7 @@ type BeginProviderLoginResponse struct {
 
 func (x *BeginProviderLoginResponse) Reset() {
 	*x = BeginProviderLoginResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[36]
+	mi := &file_skein_v1_services_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2224,7 +2332,7 @@ func (x *BeginProviderLoginResponse) String() string {
 func (*BeginProviderLoginResponse) ProtoMessage() {}
 
 func (x *BeginProviderLoginResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[36]
+	mi := &file_skein_v1_services_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2237,7 +2345,7 @@ func (x *BeginProviderLoginResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginProviderLoginResponse.ProtoReflect.Descriptor instead.
 func (*BeginProviderLoginResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{36}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *BeginProviderLoginResponse) GetUrl() string {
@@ -2268,7 +2376,7 @@ type AnswerProviderLoginRequest struct {
 
 func (x *AnswerProviderLoginRequest) Reset() {
 	*x = AnswerProviderLoginRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[37]
+	mi := &file_skein_v1_services_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2280,7 +2388,7 @@ func (x *AnswerProviderLoginRequest) String() string {
 func (*AnswerProviderLoginRequest) ProtoMessage() {}
 
 func (x *AnswerProviderLoginRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[37]
+	mi := &file_skein_v1_services_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2293,7 +2401,7 @@ func (x *AnswerProviderLoginRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerProviderLoginRequest.ProtoReflect.Descriptor instead.
 func (*AnswerProviderLoginRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{37}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *AnswerProviderLoginRequest) GetState() string {
@@ -2336,7 +2444,7 @@ type AnswerProviderLoginResponse struct {
 
 func (x *AnswerProviderLoginResponse) Reset() {
 	*x = AnswerProviderLoginResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[38]
+	mi := &file_skein_v1_services_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2348,7 +2456,7 @@ func (x *AnswerProviderLoginResponse) String() string {
 func (*AnswerProviderLoginResponse) ProtoMessage() {}
 
 func (x *AnswerProviderLoginResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[38]
+	mi := &file_skein_v1_services_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2361,7 +2469,7 @@ func (x *AnswerProviderLoginResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerProviderLoginResponse.ProtoReflect.Descriptor instead.
 func (*AnswerProviderLoginResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{38}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *AnswerProviderLoginResponse) GetCode() string {
@@ -2392,7 +2500,7 @@ type FinishProviderLoginRequest struct {
 
 func (x *FinishProviderLoginRequest) Reset() {
 	*x = FinishProviderLoginRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[39]
+	mi := &file_skein_v1_services_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2404,7 +2512,7 @@ func (x *FinishProviderLoginRequest) String() string {
 func (*FinishProviderLoginRequest) ProtoMessage() {}
 
 func (x *FinishProviderLoginRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[39]
+	mi := &file_skein_v1_services_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2417,7 +2525,7 @@ func (x *FinishProviderLoginRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinishProviderLoginRequest.ProtoReflect.Descriptor instead.
 func (*FinishProviderLoginRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{39}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *FinishProviderLoginRequest) GetCode() string {
@@ -2459,7 +2567,7 @@ type FinishProviderLoginResponse struct {
 
 func (x *FinishProviderLoginResponse) Reset() {
 	*x = FinishProviderLoginResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[40]
+	mi := &file_skein_v1_services_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2471,7 +2579,7 @@ func (x *FinishProviderLoginResponse) String() string {
 func (*FinishProviderLoginResponse) ProtoMessage() {}
 
 func (x *FinishProviderLoginResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[40]
+	mi := &file_skein_v1_services_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2484,7 +2592,7 @@ func (x *FinishProviderLoginResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinishProviderLoginResponse.ProtoReflect.Descriptor instead.
 func (*FinishProviderLoginResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{40}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *FinishProviderLoginResponse) GetTokens() *Tokens {
@@ -2518,7 +2626,7 @@ type Identity struct {
 
 func (x *Identity) Reset() {
 	*x = Identity{}
-	mi := &file_skein_v1_services_proto_msgTypes[41]
+	mi := &file_skein_v1_services_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2530,7 +2638,7 @@ func (x *Identity) String() string {
 func (*Identity) ProtoMessage() {}
 
 func (x *Identity) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[41]
+	mi := &file_skein_v1_services_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2543,7 +2651,7 @@ func (x *Identity) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Identity.ProtoReflect.Descriptor instead.
 func (*Identity) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{41}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Identity) GetId() string {
@@ -2601,7 +2709,7 @@ type LinkIdentityRequest struct {
 
 func (x *LinkIdentityRequest) Reset() {
 	*x = LinkIdentityRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[42]
+	mi := &file_skein_v1_services_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2613,7 +2721,7 @@ func (x *LinkIdentityRequest) String() string {
 func (*LinkIdentityRequest) ProtoMessage() {}
 
 func (x *LinkIdentityRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[42]
+	mi := &file_skein_v1_services_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2626,7 +2734,7 @@ func (x *LinkIdentityRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkIdentityRequest.ProtoReflect.Descriptor instead.
 func (*LinkIdentityRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{42}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *LinkIdentityRequest) GetCode() string {
@@ -2659,7 +2767,7 @@ type LinkIdentityResponse struct {
 
 func (x *LinkIdentityResponse) Reset() {
 	*x = LinkIdentityResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[43]
+	mi := &file_skein_v1_services_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2671,7 +2779,7 @@ func (x *LinkIdentityResponse) String() string {
 func (*LinkIdentityResponse) ProtoMessage() {}
 
 func (x *LinkIdentityResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[43]
+	mi := &file_skein_v1_services_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2684,7 +2792,7 @@ func (x *LinkIdentityResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkIdentityResponse.ProtoReflect.Descriptor instead.
 func (*LinkIdentityResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{43}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *LinkIdentityResponse) GetIdentity() *Identity {
@@ -2702,7 +2810,7 @@ type ListIdentitiesRequest struct {
 
 func (x *ListIdentitiesRequest) Reset() {
 	*x = ListIdentitiesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[44]
+	mi := &file_skein_v1_services_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2714,7 +2822,7 @@ func (x *ListIdentitiesRequest) String() string {
 func (*ListIdentitiesRequest) ProtoMessage() {}
 
 func (x *ListIdentitiesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[44]
+	mi := &file_skein_v1_services_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2727,7 +2835,7 @@ func (x *ListIdentitiesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListIdentitiesRequest.ProtoReflect.Descriptor instead.
 func (*ListIdentitiesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{44}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{46}
 }
 
 type ListIdentitiesResponse struct {
@@ -2740,7 +2848,7 @@ type ListIdentitiesResponse struct {
 
 func (x *ListIdentitiesResponse) Reset() {
 	*x = ListIdentitiesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[45]
+	mi := &file_skein_v1_services_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2752,7 +2860,7 @@ func (x *ListIdentitiesResponse) String() string {
 func (*ListIdentitiesResponse) ProtoMessage() {}
 
 func (x *ListIdentitiesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[45]
+	mi := &file_skein_v1_services_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2765,7 +2873,7 @@ func (x *ListIdentitiesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListIdentitiesResponse.ProtoReflect.Descriptor instead.
 func (*ListIdentitiesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{45}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ListIdentitiesResponse) GetIdentities() []*Identity {
@@ -2786,7 +2894,7 @@ type UnlinkIdentityRequest struct {
 
 func (x *UnlinkIdentityRequest) Reset() {
 	*x = UnlinkIdentityRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[46]
+	mi := &file_skein_v1_services_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2798,7 +2906,7 @@ func (x *UnlinkIdentityRequest) String() string {
 func (*UnlinkIdentityRequest) ProtoMessage() {}
 
 func (x *UnlinkIdentityRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[46]
+	mi := &file_skein_v1_services_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2811,7 +2919,7 @@ func (x *UnlinkIdentityRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnlinkIdentityRequest.ProtoReflect.Descriptor instead.
 func (*UnlinkIdentityRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{46}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *UnlinkIdentityRequest) GetId() string {
@@ -2836,7 +2944,7 @@ type UnlinkIdentityResponse struct {
 
 func (x *UnlinkIdentityResponse) Reset() {
 	*x = UnlinkIdentityResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[47]
+	mi := &file_skein_v1_services_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2848,7 +2956,7 @@ func (x *UnlinkIdentityResponse) String() string {
 func (*UnlinkIdentityResponse) ProtoMessage() {}
 
 func (x *UnlinkIdentityResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[47]
+	mi := &file_skein_v1_services_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2861,7 +2969,7 @@ func (x *UnlinkIdentityResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnlinkIdentityResponse.ProtoReflect.Descriptor instead.
 func (*UnlinkIdentityResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{47}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{49}
 }
 
 type ChangeUsernameRequest struct {
@@ -2876,7 +2984,7 @@ type ChangeUsernameRequest struct {
 
 func (x *ChangeUsernameRequest) Reset() {
 	*x = ChangeUsernameRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[48]
+	mi := &file_skein_v1_services_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2888,7 +2996,7 @@ func (x *ChangeUsernameRequest) String() string {
 func (*ChangeUsernameRequest) ProtoMessage() {}
 
 func (x *ChangeUsernameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[48]
+	mi := &file_skein_v1_services_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2901,7 +3009,7 @@ func (x *ChangeUsernameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeUsernameRequest.ProtoReflect.Descriptor instead.
 func (*ChangeUsernameRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{48}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ChangeUsernameRequest) GetUsername() string {
@@ -2927,7 +3035,7 @@ type ChangeUsernameResponse struct {
 
 func (x *ChangeUsernameResponse) Reset() {
 	*x = ChangeUsernameResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[49]
+	mi := &file_skein_v1_services_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2939,7 +3047,7 @@ func (x *ChangeUsernameResponse) String() string {
 func (*ChangeUsernameResponse) ProtoMessage() {}
 
 func (x *ChangeUsernameResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[49]
+	mi := &file_skein_v1_services_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2952,7 +3060,7 @@ func (x *ChangeUsernameResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeUsernameResponse.ProtoReflect.Descriptor instead.
 func (*ChangeUsernameResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{49}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ChangeUsernameResponse) GetUser() *User {
@@ -2982,7 +3090,7 @@ type User struct {
 
 func (x *User) Reset() {
 	*x = User{}
-	mi := &file_skein_v1_services_proto_msgTypes[50]
+	mi := &file_skein_v1_services_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2994,7 +3102,7 @@ func (x *User) String() string {
 func (*User) ProtoMessage() {}
 
 func (x *User) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[50]
+	mi := &file_skein_v1_services_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3007,7 +3115,7 @@ func (x *User) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use User.ProtoReflect.Descriptor instead.
 func (*User) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{50}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *User) GetId() string {
@@ -3068,7 +3176,7 @@ type GetUsersRequest struct {
 
 func (x *GetUsersRequest) Reset() {
 	*x = GetUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[51]
+	mi := &file_skein_v1_services_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3080,7 +3188,7 @@ func (x *GetUsersRequest) String() string {
 func (*GetUsersRequest) ProtoMessage() {}
 
 func (x *GetUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[51]
+	mi := &file_skein_v1_services_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3093,7 +3201,7 @@ func (x *GetUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUsersRequest.ProtoReflect.Descriptor instead.
 func (*GetUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{51}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *GetUsersRequest) GetIds() []string {
@@ -3112,7 +3220,7 @@ type GetUsersResponse struct {
 
 func (x *GetUsersResponse) Reset() {
 	*x = GetUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[52]
+	mi := &file_skein_v1_services_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3124,7 +3232,7 @@ func (x *GetUsersResponse) String() string {
 func (*GetUsersResponse) ProtoMessage() {}
 
 func (x *GetUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[52]
+	mi := &file_skein_v1_services_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3137,7 +3245,7 @@ func (x *GetUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUsersResponse.ProtoReflect.Descriptor instead.
 func (*GetUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{52}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *GetUsersResponse) GetUsers() []*User {
@@ -3156,7 +3264,7 @@ type FindUserRequest struct {
 
 func (x *FindUserRequest) Reset() {
 	*x = FindUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[53]
+	mi := &file_skein_v1_services_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3168,7 +3276,7 @@ func (x *FindUserRequest) String() string {
 func (*FindUserRequest) ProtoMessage() {}
 
 func (x *FindUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[53]
+	mi := &file_skein_v1_services_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3181,7 +3289,7 @@ func (x *FindUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindUserRequest.ProtoReflect.Descriptor instead.
 func (*FindUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{53}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *FindUserRequest) GetUsername() string {
@@ -3200,7 +3308,7 @@ type FindUserResponse struct {
 
 func (x *FindUserResponse) Reset() {
 	*x = FindUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[54]
+	mi := &file_skein_v1_services_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3212,7 +3320,7 @@ func (x *FindUserResponse) String() string {
 func (*FindUserResponse) ProtoMessage() {}
 
 func (x *FindUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[54]
+	mi := &file_skein_v1_services_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3225,7 +3333,7 @@ func (x *FindUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindUserResponse.ProtoReflect.Descriptor instead.
 func (*FindUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{54}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *FindUserResponse) GetUser() *User {
@@ -3248,7 +3356,7 @@ type SearchUsersRequest struct {
 
 func (x *SearchUsersRequest) Reset() {
 	*x = SearchUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[55]
+	mi := &file_skein_v1_services_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3260,7 +3368,7 @@ func (x *SearchUsersRequest) String() string {
 func (*SearchUsersRequest) ProtoMessage() {}
 
 func (x *SearchUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[55]
+	mi := &file_skein_v1_services_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3273,7 +3381,7 @@ func (x *SearchUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchUsersRequest.ProtoReflect.Descriptor instead.
 func (*SearchUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{55}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *SearchUsersRequest) GetPrefix() string {
@@ -3308,7 +3416,7 @@ type SearchUsersResponse struct {
 
 func (x *SearchUsersResponse) Reset() {
 	*x = SearchUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[56]
+	mi := &file_skein_v1_services_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3320,7 +3428,7 @@ func (x *SearchUsersResponse) String() string {
 func (*SearchUsersResponse) ProtoMessage() {}
 
 func (x *SearchUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[56]
+	mi := &file_skein_v1_services_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3333,7 +3441,7 @@ func (x *SearchUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchUsersResponse.ProtoReflect.Descriptor instead.
 func (*SearchUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{56}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *SearchUsersResponse) GetUsers() []*User {
@@ -3370,7 +3478,7 @@ type UpdateProfileRequest struct {
 
 func (x *UpdateProfileRequest) Reset() {
 	*x = UpdateProfileRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[57]
+	mi := &file_skein_v1_services_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3382,7 +3490,7 @@ func (x *UpdateProfileRequest) String() string {
 func (*UpdateProfileRequest) ProtoMessage() {}
 
 func (x *UpdateProfileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[57]
+	mi := &file_skein_v1_services_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3395,7 +3503,7 @@ func (x *UpdateProfileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateProfileRequest.ProtoReflect.Descriptor instead.
 func (*UpdateProfileRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{57}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *UpdateProfileRequest) GetDisplayName() string {
@@ -3475,7 +3583,7 @@ type UpdateProfileResponse struct {
 
 func (x *UpdateProfileResponse) Reset() {
 	*x = UpdateProfileResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[58]
+	mi := &file_skein_v1_services_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3487,7 +3595,7 @@ func (x *UpdateProfileResponse) String() string {
 func (*UpdateProfileResponse) ProtoMessage() {}
 
 func (x *UpdateProfileResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[58]
+	mi := &file_skein_v1_services_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3500,7 +3608,7 @@ func (x *UpdateProfileResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateProfileResponse.ProtoReflect.Descriptor instead.
 func (*UpdateProfileResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{58}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *UpdateProfileResponse) GetUser() *User {
@@ -3564,7 +3672,7 @@ type Contact struct {
 
 func (x *Contact) Reset() {
 	*x = Contact{}
-	mi := &file_skein_v1_services_proto_msgTypes[59]
+	mi := &file_skein_v1_services_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3576,7 +3684,7 @@ func (x *Contact) String() string {
 func (*Contact) ProtoMessage() {}
 
 func (x *Contact) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[59]
+	mi := &file_skein_v1_services_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3589,7 +3697,7 @@ func (x *Contact) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Contact.ProtoReflect.Descriptor instead.
 func (*Contact) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{59}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Contact) GetUser() *User {
@@ -3659,7 +3767,7 @@ type RequestContactRequest struct {
 
 func (x *RequestContactRequest) Reset() {
 	*x = RequestContactRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[60]
+	mi := &file_skein_v1_services_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3671,7 +3779,7 @@ func (x *RequestContactRequest) String() string {
 func (*RequestContactRequest) ProtoMessage() {}
 
 func (x *RequestContactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[60]
+	mi := &file_skein_v1_services_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3684,7 +3792,7 @@ func (x *RequestContactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestContactRequest.ProtoReflect.Descriptor instead.
 func (*RequestContactRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{60}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *RequestContactRequest) GetUser() string {
@@ -3710,7 +3818,7 @@ type RequestContactResponse struct {
 
 func (x *RequestContactResponse) Reset() {
 	*x = RequestContactResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[61]
+	mi := &file_skein_v1_services_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3722,7 +3830,7 @@ func (x *RequestContactResponse) String() string {
 func (*RequestContactResponse) ProtoMessage() {}
 
 func (x *RequestContactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[61]
+	mi := &file_skein_v1_services_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3735,7 +3843,7 @@ func (x *RequestContactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestContactResponse.ProtoReflect.Descriptor instead.
 func (*RequestContactResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{61}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *RequestContactResponse) GetContact() *Contact {
@@ -3754,7 +3862,7 @@ type AcceptContactRequest struct {
 
 func (x *AcceptContactRequest) Reset() {
 	*x = AcceptContactRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[62]
+	mi := &file_skein_v1_services_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3766,7 +3874,7 @@ func (x *AcceptContactRequest) String() string {
 func (*AcceptContactRequest) ProtoMessage() {}
 
 func (x *AcceptContactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[62]
+	mi := &file_skein_v1_services_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3779,7 +3887,7 @@ func (x *AcceptContactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptContactRequest.ProtoReflect.Descriptor instead.
 func (*AcceptContactRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{62}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *AcceptContactRequest) GetUser() string {
@@ -3798,7 +3906,7 @@ type AcceptContactResponse struct {
 
 func (x *AcceptContactResponse) Reset() {
 	*x = AcceptContactResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[63]
+	mi := &file_skein_v1_services_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3810,7 +3918,7 @@ func (x *AcceptContactResponse) String() string {
 func (*AcceptContactResponse) ProtoMessage() {}
 
 func (x *AcceptContactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[63]
+	mi := &file_skein_v1_services_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3823,7 +3931,7 @@ func (x *AcceptContactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptContactResponse.ProtoReflect.Descriptor instead.
 func (*AcceptContactResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{63}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *AcceptContactResponse) GetContact() *Contact {
@@ -3842,7 +3950,7 @@ type RefuseContactRequest struct {
 
 func (x *RefuseContactRequest) Reset() {
 	*x = RefuseContactRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[64]
+	mi := &file_skein_v1_services_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3854,7 +3962,7 @@ func (x *RefuseContactRequest) String() string {
 func (*RefuseContactRequest) ProtoMessage() {}
 
 func (x *RefuseContactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[64]
+	mi := &file_skein_v1_services_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3867,7 +3975,7 @@ func (x *RefuseContactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseContactRequest.ProtoReflect.Descriptor instead.
 func (*RefuseContactRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{64}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *RefuseContactRequest) GetUser() string {
@@ -3885,7 +3993,7 @@ type RefuseContactResponse struct {
 
 func (x *RefuseContactResponse) Reset() {
 	*x = RefuseContactResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[65]
+	mi := &file_skein_v1_services_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3897,7 +4005,7 @@ func (x *RefuseContactResponse) String() string {
 func (*RefuseContactResponse) ProtoMessage() {}
 
 func (x *RefuseContactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[65]
+	mi := &file_skein_v1_services_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3910,7 +4018,7 @@ func (x *RefuseContactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseContactResponse.ProtoReflect.Descriptor instead.
 func (*RefuseContactResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{65}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{67}
 }
 
 type RemoveContactRequest struct {
@@ -3922,7 +4030,7 @@ type RemoveContactRequest struct {
 
 func (x *RemoveContactRequest) Reset() {
 	*x = RemoveContactRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[66]
+	mi := &file_skein_v1_services_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3934,7 +4042,7 @@ func (x *RemoveContactRequest) String() string {
 func (*RemoveContactRequest) ProtoMessage() {}
 
 func (x *RemoveContactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[66]
+	mi := &file_skein_v1_services_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3947,7 +4055,7 @@ func (x *RemoveContactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveContactRequest.ProtoReflect.Descriptor instead.
 func (*RemoveContactRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{66}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *RemoveContactRequest) GetUser() string {
@@ -3965,7 +4073,7 @@ type RemoveContactResponse struct {
 
 func (x *RemoveContactResponse) Reset() {
 	*x = RemoveContactResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[67]
+	mi := &file_skein_v1_services_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3977,7 +4085,7 @@ func (x *RemoveContactResponse) String() string {
 func (*RemoveContactResponse) ProtoMessage() {}
 
 func (x *RemoveContactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[67]
+	mi := &file_skein_v1_services_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3990,7 +4098,7 @@ func (x *RemoveContactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveContactResponse.ProtoReflect.Descriptor instead.
 func (*RemoveContactResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{67}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{69}
 }
 
 type BlockUserRequest struct {
@@ -4002,7 +4110,7 @@ type BlockUserRequest struct {
 
 func (x *BlockUserRequest) Reset() {
 	*x = BlockUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[68]
+	mi := &file_skein_v1_services_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4014,7 +4122,7 @@ func (x *BlockUserRequest) String() string {
 func (*BlockUserRequest) ProtoMessage() {}
 
 func (x *BlockUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[68]
+	mi := &file_skein_v1_services_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4027,7 +4135,7 @@ func (x *BlockUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockUserRequest.ProtoReflect.Descriptor instead.
 func (*BlockUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{68}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *BlockUserRequest) GetUser() string {
@@ -4045,7 +4153,7 @@ type BlockUserResponse struct {
 
 func (x *BlockUserResponse) Reset() {
 	*x = BlockUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[69]
+	mi := &file_skein_v1_services_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4057,7 +4165,7 @@ func (x *BlockUserResponse) String() string {
 func (*BlockUserResponse) ProtoMessage() {}
 
 func (x *BlockUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[69]
+	mi := &file_skein_v1_services_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4070,7 +4178,7 @@ func (x *BlockUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockUserResponse.ProtoReflect.Descriptor instead.
 func (*BlockUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{69}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{71}
 }
 
 type UnblockUserRequest struct {
@@ -4082,7 +4190,7 @@ type UnblockUserRequest struct {
 
 func (x *UnblockUserRequest) Reset() {
 	*x = UnblockUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[70]
+	mi := &file_skein_v1_services_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4094,7 +4202,7 @@ func (x *UnblockUserRequest) String() string {
 func (*UnblockUserRequest) ProtoMessage() {}
 
 func (x *UnblockUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[70]
+	mi := &file_skein_v1_services_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4107,7 +4215,7 @@ func (x *UnblockUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnblockUserRequest.ProtoReflect.Descriptor instead.
 func (*UnblockUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{70}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *UnblockUserRequest) GetUser() string {
@@ -4125,7 +4233,7 @@ type UnblockUserResponse struct {
 
 func (x *UnblockUserResponse) Reset() {
 	*x = UnblockUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[71]
+	mi := &file_skein_v1_services_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4137,7 +4245,7 @@ func (x *UnblockUserResponse) String() string {
 func (*UnblockUserResponse) ProtoMessage() {}
 
 func (x *UnblockUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[71]
+	mi := &file_skein_v1_services_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4150,7 +4258,7 @@ func (x *UnblockUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnblockUserResponse.ProtoReflect.Descriptor instead.
 func (*UnblockUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{71}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{73}
 }
 
 type SetRemarkRequest struct {
@@ -4163,7 +4271,7 @@ type SetRemarkRequest struct {
 
 func (x *SetRemarkRequest) Reset() {
 	*x = SetRemarkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[72]
+	mi := &file_skein_v1_services_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4175,7 +4283,7 @@ func (x *SetRemarkRequest) String() string {
 func (*SetRemarkRequest) ProtoMessage() {}
 
 func (x *SetRemarkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[72]
+	mi := &file_skein_v1_services_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4188,7 +4296,7 @@ func (x *SetRemarkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRemarkRequest.ProtoReflect.Descriptor instead.
 func (*SetRemarkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{72}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *SetRemarkRequest) GetUser() string {
@@ -4213,7 +4321,7 @@ type SetRemarkResponse struct {
 
 func (x *SetRemarkResponse) Reset() {
 	*x = SetRemarkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[73]
+	mi := &file_skein_v1_services_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4225,7 +4333,7 @@ func (x *SetRemarkResponse) String() string {
 func (*SetRemarkResponse) ProtoMessage() {}
 
 func (x *SetRemarkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[73]
+	mi := &file_skein_v1_services_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4238,7 +4346,7 @@ func (x *SetRemarkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRemarkResponse.ProtoReflect.Descriptor instead.
 func (*SetRemarkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{73}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{75}
 }
 
 type SetTagsRequest struct {
@@ -4252,7 +4360,7 @@ type SetTagsRequest struct {
 
 func (x *SetTagsRequest) Reset() {
 	*x = SetTagsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[74]
+	mi := &file_skein_v1_services_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4264,7 +4372,7 @@ func (x *SetTagsRequest) String() string {
 func (*SetTagsRequest) ProtoMessage() {}
 
 func (x *SetTagsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[74]
+	mi := &file_skein_v1_services_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4277,7 +4385,7 @@ func (x *SetTagsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetTagsRequest.ProtoReflect.Descriptor instead.
 func (*SetTagsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{74}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *SetTagsRequest) GetUser() string {
@@ -4302,7 +4410,7 @@ type SetTagsResponse struct {
 
 func (x *SetTagsResponse) Reset() {
 	*x = SetTagsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[75]
+	mi := &file_skein_v1_services_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4314,7 +4422,7 @@ func (x *SetTagsResponse) String() string {
 func (*SetTagsResponse) ProtoMessage() {}
 
 func (x *SetTagsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[75]
+	mi := &file_skein_v1_services_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4327,7 +4435,7 @@ func (x *SetTagsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetTagsResponse.ProtoReflect.Descriptor instead.
 func (*SetTagsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{75}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{77}
 }
 
 type ListContactsRequest struct {
@@ -4343,7 +4451,7 @@ type ListContactsRequest struct {
 
 func (x *ListContactsRequest) Reset() {
 	*x = ListContactsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[76]
+	mi := &file_skein_v1_services_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4355,7 +4463,7 @@ func (x *ListContactsRequest) String() string {
 func (*ListContactsRequest) ProtoMessage() {}
 
 func (x *ListContactsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[76]
+	mi := &file_skein_v1_services_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4368,7 +4476,7 @@ func (x *ListContactsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListContactsRequest.ProtoReflect.Descriptor instead.
 func (*ListContactsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{76}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *ListContactsRequest) GetLimit() uint32 {
@@ -4406,7 +4514,7 @@ type ListContactsResponse struct {
 
 func (x *ListContactsResponse) Reset() {
 	*x = ListContactsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[77]
+	mi := &file_skein_v1_services_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4418,7 +4526,7 @@ func (x *ListContactsResponse) String() string {
 func (*ListContactsResponse) ProtoMessage() {}
 
 func (x *ListContactsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[77]
+	mi := &file_skein_v1_services_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4431,7 +4539,7 @@ func (x *ListContactsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListContactsResponse.ProtoReflect.Descriptor instead.
 func (*ListContactsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{77}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *ListContactsResponse) GetContacts() []*Contact {
@@ -4502,7 +4610,7 @@ type Group struct {
 
 func (x *Group) Reset() {
 	*x = Group{}
-	mi := &file_skein_v1_services_proto_msgTypes[78]
+	mi := &file_skein_v1_services_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4514,7 +4622,7 @@ func (x *Group) String() string {
 func (*Group) ProtoMessage() {}
 
 func (x *Group) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[78]
+	mi := &file_skein_v1_services_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4527,7 +4635,7 @@ func (x *Group) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Group.ProtoReflect.Descriptor instead.
 func (*Group) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{78}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *Group) GetConversation() string {
@@ -4670,7 +4778,7 @@ type Member struct {
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_skein_v1_services_proto_msgTypes[79]
+	mi := &file_skein_v1_services_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4682,7 +4790,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[79]
+	mi := &file_skein_v1_services_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4695,7 +4803,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{79}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *Member) GetUser() string {
@@ -4747,7 +4855,7 @@ type CreateGroupRequest struct {
 
 func (x *CreateGroupRequest) Reset() {
 	*x = CreateGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[80]
+	mi := &file_skein_v1_services_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4759,7 +4867,7 @@ func (x *CreateGroupRequest) String() string {
 func (*CreateGroupRequest) ProtoMessage() {}
 
 func (x *CreateGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[80]
+	mi := &file_skein_v1_services_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4772,7 +4880,7 @@ func (x *CreateGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupRequest.ProtoReflect.Descriptor instead.
 func (*CreateGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{80}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *CreateGroupRequest) GetName() string {
@@ -4807,7 +4915,7 @@ type CreateGroupResponse struct {
 
 func (x *CreateGroupResponse) Reset() {
 	*x = CreateGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[81]
+	mi := &file_skein_v1_services_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4819,7 +4927,7 @@ func (x *CreateGroupResponse) String() string {
 func (*CreateGroupResponse) ProtoMessage() {}
 
 func (x *CreateGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[81]
+	mi := &file_skein_v1_services_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4832,7 +4940,7 @@ func (x *CreateGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupResponse.ProtoReflect.Descriptor instead.
 func (*CreateGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{81}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *CreateGroupResponse) GetGroup() *Group {
@@ -4858,7 +4966,7 @@ type GetGroupRequest struct {
 
 func (x *GetGroupRequest) Reset() {
 	*x = GetGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[82]
+	mi := &file_skein_v1_services_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4870,7 +4978,7 @@ func (x *GetGroupRequest) String() string {
 func (*GetGroupRequest) ProtoMessage() {}
 
 func (x *GetGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[82]
+	mi := &file_skein_v1_services_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4883,7 +4991,7 @@ func (x *GetGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetGroupRequest.ProtoReflect.Descriptor instead.
 func (*GetGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{82}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *GetGroupRequest) GetConversation() string {
@@ -4902,7 +5010,7 @@ type GetGroupResponse struct {
 
 func (x *GetGroupResponse) Reset() {
 	*x = GetGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[83]
+	mi := &file_skein_v1_services_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4914,7 +5022,7 @@ func (x *GetGroupResponse) String() string {
 func (*GetGroupResponse) ProtoMessage() {}
 
 func (x *GetGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[83]
+	mi := &file_skein_v1_services_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4927,7 +5035,7 @@ func (x *GetGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetGroupResponse.ProtoReflect.Descriptor instead.
 func (*GetGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{83}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *GetGroupResponse) GetGroup() *Group {
@@ -4947,7 +5055,7 @@ type RenameGroupRequest struct {
 
 func (x *RenameGroupRequest) Reset() {
 	*x = RenameGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[84]
+	mi := &file_skein_v1_services_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4959,7 +5067,7 @@ func (x *RenameGroupRequest) String() string {
 func (*RenameGroupRequest) ProtoMessage() {}
 
 func (x *RenameGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[84]
+	mi := &file_skein_v1_services_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4972,7 +5080,7 @@ func (x *RenameGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenameGroupRequest.ProtoReflect.Descriptor instead.
 func (*RenameGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{84}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *RenameGroupRequest) GetConversation() string {
@@ -4998,7 +5106,7 @@ type RenameGroupResponse struct {
 
 func (x *RenameGroupResponse) Reset() {
 	*x = RenameGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[85]
+	mi := &file_skein_v1_services_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5010,7 +5118,7 @@ func (x *RenameGroupResponse) String() string {
 func (*RenameGroupResponse) ProtoMessage() {}
 
 func (x *RenameGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[85]
+	mi := &file_skein_v1_services_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5023,7 +5131,7 @@ func (x *RenameGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenameGroupResponse.ProtoReflect.Descriptor instead.
 func (*RenameGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{85}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *RenameGroupResponse) GetGroup() *Group {
@@ -5056,7 +5164,7 @@ type UpdateGroupRequest struct {
 
 func (x *UpdateGroupRequest) Reset() {
 	*x = UpdateGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[86]
+	mi := &file_skein_v1_services_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5068,7 +5176,7 @@ func (x *UpdateGroupRequest) String() string {
 func (*UpdateGroupRequest) ProtoMessage() {}
 
 func (x *UpdateGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[86]
+	mi := &file_skein_v1_services_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5081,7 +5189,7 @@ func (x *UpdateGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateGroupRequest.ProtoReflect.Descriptor instead.
 func (*UpdateGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{86}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *UpdateGroupRequest) GetConversation() string {
@@ -5184,7 +5292,7 @@ type UpdateGroupResponse struct {
 
 func (x *UpdateGroupResponse) Reset() {
 	*x = UpdateGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[87]
+	mi := &file_skein_v1_services_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5196,7 +5304,7 @@ func (x *UpdateGroupResponse) String() string {
 func (*UpdateGroupResponse) ProtoMessage() {}
 
 func (x *UpdateGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[87]
+	mi := &file_skein_v1_services_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5209,7 +5317,7 @@ func (x *UpdateGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateGroupResponse.ProtoReflect.Descriptor instead.
 func (*UpdateGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{87}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *UpdateGroupResponse) GetGroup() *Group {
@@ -5236,7 +5344,7 @@ type ListMembersRequest struct {
 
 func (x *ListMembersRequest) Reset() {
 	*x = ListMembersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[88]
+	mi := &file_skein_v1_services_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5248,7 +5356,7 @@ func (x *ListMembersRequest) String() string {
 func (*ListMembersRequest) ProtoMessage() {}
 
 func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[88]
+	mi := &file_skein_v1_services_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5261,7 +5369,7 @@ func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersRequest.ProtoReflect.Descriptor instead.
 func (*ListMembersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{88}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *ListMembersRequest) GetConversation() string {
@@ -5309,7 +5417,7 @@ type ListMembersResponse struct {
 
 func (x *ListMembersResponse) Reset() {
 	*x = ListMembersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[89]
+	mi := &file_skein_v1_services_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5321,7 +5429,7 @@ func (x *ListMembersResponse) String() string {
 func (*ListMembersResponse) ProtoMessage() {}
 
 func (x *ListMembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[89]
+	mi := &file_skein_v1_services_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5334,7 +5442,7 @@ func (x *ListMembersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersResponse.ProtoReflect.Descriptor instead.
 func (*ListMembersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{89}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *ListMembersResponse) GetMembers() []*Member {
@@ -5361,7 +5469,7 @@ type AddMembersRequest struct {
 
 func (x *AddMembersRequest) Reset() {
 	*x = AddMembersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[90]
+	mi := &file_skein_v1_services_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5373,7 +5481,7 @@ func (x *AddMembersRequest) String() string {
 func (*AddMembersRequest) ProtoMessage() {}
 
 func (x *AddMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[90]
+	mi := &file_skein_v1_services_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5386,7 +5494,7 @@ func (x *AddMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMembersRequest.ProtoReflect.Descriptor instead.
 func (*AddMembersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{90}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *AddMembersRequest) GetConversation() string {
@@ -5415,7 +5523,7 @@ type AddMembersResponse struct {
 
 func (x *AddMembersResponse) Reset() {
 	*x = AddMembersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[91]
+	mi := &file_skein_v1_services_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5427,7 +5535,7 @@ func (x *AddMembersResponse) String() string {
 func (*AddMembersResponse) ProtoMessage() {}
 
 func (x *AddMembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[91]
+	mi := &file_skein_v1_services_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5440,7 +5548,7 @@ func (x *AddMembersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMembersResponse.ProtoReflect.Descriptor instead.
 func (*AddMembersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{91}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *AddMembersResponse) GetAdded() []string {
@@ -5467,7 +5575,7 @@ type RemoveMembersRequest struct {
 
 func (x *RemoveMembersRequest) Reset() {
 	*x = RemoveMembersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[92]
+	mi := &file_skein_v1_services_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5479,7 +5587,7 @@ func (x *RemoveMembersRequest) String() string {
 func (*RemoveMembersRequest) ProtoMessage() {}
 
 func (x *RemoveMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[92]
+	mi := &file_skein_v1_services_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5492,7 +5600,7 @@ func (x *RemoveMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMembersRequest.ProtoReflect.Descriptor instead.
 func (*RemoveMembersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{92}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *RemoveMembersRequest) GetConversation() string {
@@ -5518,7 +5626,7 @@ type RemoveMembersResponse struct {
 
 func (x *RemoveMembersResponse) Reset() {
 	*x = RemoveMembersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[93]
+	mi := &file_skein_v1_services_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5530,7 +5638,7 @@ func (x *RemoveMembersResponse) String() string {
 func (*RemoveMembersResponse) ProtoMessage() {}
 
 func (x *RemoveMembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[93]
+	mi := &file_skein_v1_services_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5543,7 +5651,7 @@ func (x *RemoveMembersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMembersResponse.ProtoReflect.Descriptor instead.
 func (*RemoveMembersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{93}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *RemoveMembersResponse) GetRemoved() []string {
@@ -5562,7 +5670,7 @@ type LeaveGroupRequest struct {
 
 func (x *LeaveGroupRequest) Reset() {
 	*x = LeaveGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[94]
+	mi := &file_skein_v1_services_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5574,7 +5682,7 @@ func (x *LeaveGroupRequest) String() string {
 func (*LeaveGroupRequest) ProtoMessage() {}
 
 func (x *LeaveGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[94]
+	mi := &file_skein_v1_services_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5587,7 +5695,7 @@ func (x *LeaveGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaveGroupRequest.ProtoReflect.Descriptor instead.
 func (*LeaveGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{94}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *LeaveGroupRequest) GetConversation() string {
@@ -5605,7 +5713,7 @@ type LeaveGroupResponse struct {
 
 func (x *LeaveGroupResponse) Reset() {
 	*x = LeaveGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[95]
+	mi := &file_skein_v1_services_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5617,7 +5725,7 @@ func (x *LeaveGroupResponse) String() string {
 func (*LeaveGroupResponse) ProtoMessage() {}
 
 func (x *LeaveGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[95]
+	mi := &file_skein_v1_services_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5630,7 +5738,7 @@ func (x *LeaveGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaveGroupResponse.ProtoReflect.Descriptor instead.
 func (*LeaveGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{95}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{97}
 }
 
 type DismissGroupRequest struct {
@@ -5642,7 +5750,7 @@ type DismissGroupRequest struct {
 
 func (x *DismissGroupRequest) Reset() {
 	*x = DismissGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[96]
+	mi := &file_skein_v1_services_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5654,7 +5762,7 @@ func (x *DismissGroupRequest) String() string {
 func (*DismissGroupRequest) ProtoMessage() {}
 
 func (x *DismissGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[96]
+	mi := &file_skein_v1_services_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5667,7 +5775,7 @@ func (x *DismissGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DismissGroupRequest.ProtoReflect.Descriptor instead.
 func (*DismissGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{96}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *DismissGroupRequest) GetConversation() string {
@@ -5685,7 +5793,7 @@ type DismissGroupResponse struct {
 
 func (x *DismissGroupResponse) Reset() {
 	*x = DismissGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[97]
+	mi := &file_skein_v1_services_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5697,7 +5805,7 @@ func (x *DismissGroupResponse) String() string {
 func (*DismissGroupResponse) ProtoMessage() {}
 
 func (x *DismissGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[97]
+	mi := &file_skein_v1_services_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5710,7 +5818,7 @@ func (x *DismissGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DismissGroupResponse.ProtoReflect.Descriptor instead.
 func (*DismissGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{97}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{99}
 }
 
 type SetNicknameRequest struct {
@@ -5726,7 +5834,7 @@ type SetNicknameRequest struct {
 
 func (x *SetNicknameRequest) Reset() {
 	*x = SetNicknameRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[98]
+	mi := &file_skein_v1_services_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5738,7 +5846,7 @@ func (x *SetNicknameRequest) String() string {
 func (*SetNicknameRequest) ProtoMessage() {}
 
 func (x *SetNicknameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[98]
+	mi := &file_skein_v1_services_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5751,7 +5859,7 @@ func (x *SetNicknameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetNicknameRequest.ProtoReflect.Descriptor instead.
 func (*SetNicknameRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{98}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *SetNicknameRequest) GetConversation() string {
@@ -5783,7 +5891,7 @@ type SetNicknameResponse struct {
 
 func (x *SetNicknameResponse) Reset() {
 	*x = SetNicknameResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[99]
+	mi := &file_skein_v1_services_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5795,7 +5903,7 @@ func (x *SetNicknameResponse) String() string {
 func (*SetNicknameResponse) ProtoMessage() {}
 
 func (x *SetNicknameResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[99]
+	mi := &file_skein_v1_services_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5808,7 +5916,7 @@ func (x *SetNicknameResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetNicknameResponse.ProtoReflect.Descriptor instead.
 func (*SetNicknameResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{99}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{101}
 }
 
 type SetRoleRequest struct {
@@ -5822,7 +5930,7 @@ type SetRoleRequest struct {
 
 func (x *SetRoleRequest) Reset() {
 	*x = SetRoleRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[100]
+	mi := &file_skein_v1_services_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5834,7 +5942,7 @@ func (x *SetRoleRequest) String() string {
 func (*SetRoleRequest) ProtoMessage() {}
 
 func (x *SetRoleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[100]
+	mi := &file_skein_v1_services_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5847,7 +5955,7 @@ func (x *SetRoleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRoleRequest.ProtoReflect.Descriptor instead.
 func (*SetRoleRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{100}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *SetRoleRequest) GetConversation() string {
@@ -5879,7 +5987,7 @@ type SetRoleResponse struct {
 
 func (x *SetRoleResponse) Reset() {
 	*x = SetRoleResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[101]
+	mi := &file_skein_v1_services_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5891,7 +5999,7 @@ func (x *SetRoleResponse) String() string {
 func (*SetRoleResponse) ProtoMessage() {}
 
 func (x *SetRoleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[101]
+	mi := &file_skein_v1_services_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5904,7 +6012,7 @@ func (x *SetRoleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRoleResponse.ProtoReflect.Descriptor instead.
 func (*SetRoleResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{101}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{103}
 }
 
 type TransferOwnershipRequest struct {
@@ -5917,7 +6025,7 @@ type TransferOwnershipRequest struct {
 
 func (x *TransferOwnershipRequest) Reset() {
 	*x = TransferOwnershipRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[102]
+	mi := &file_skein_v1_services_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5929,7 +6037,7 @@ func (x *TransferOwnershipRequest) String() string {
 func (*TransferOwnershipRequest) ProtoMessage() {}
 
 func (x *TransferOwnershipRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[102]
+	mi := &file_skein_v1_services_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5942,7 +6050,7 @@ func (x *TransferOwnershipRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferOwnershipRequest.ProtoReflect.Descriptor instead.
 func (*TransferOwnershipRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{102}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *TransferOwnershipRequest) GetConversation() string {
@@ -5967,7 +6075,7 @@ type TransferOwnershipResponse struct {
 
 func (x *TransferOwnershipResponse) Reset() {
 	*x = TransferOwnershipResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[103]
+	mi := &file_skein_v1_services_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5979,7 +6087,7 @@ func (x *TransferOwnershipResponse) String() string {
 func (*TransferOwnershipResponse) ProtoMessage() {}
 
 func (x *TransferOwnershipResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[103]
+	mi := &file_skein_v1_services_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5992,7 +6100,7 @@ func (x *TransferOwnershipResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferOwnershipResponse.ProtoReflect.Descriptor instead.
 func (*TransferOwnershipResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{103}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{105}
 }
 
 type MuteMemberRequest struct {
@@ -6007,7 +6115,7 @@ type MuteMemberRequest struct {
 
 func (x *MuteMemberRequest) Reset() {
 	*x = MuteMemberRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[104]
+	mi := &file_skein_v1_services_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6019,7 +6127,7 @@ func (x *MuteMemberRequest) String() string {
 func (*MuteMemberRequest) ProtoMessage() {}
 
 func (x *MuteMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[104]
+	mi := &file_skein_v1_services_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6032,7 +6140,7 @@ func (x *MuteMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MuteMemberRequest.ProtoReflect.Descriptor instead.
 func (*MuteMemberRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{104}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *MuteMemberRequest) GetConversation() string {
@@ -6064,7 +6172,7 @@ type MuteMemberResponse struct {
 
 func (x *MuteMemberResponse) Reset() {
 	*x = MuteMemberResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[105]
+	mi := &file_skein_v1_services_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6076,7 +6184,7 @@ func (x *MuteMemberResponse) String() string {
 func (*MuteMemberResponse) ProtoMessage() {}
 
 func (x *MuteMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[105]
+	mi := &file_skein_v1_services_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6089,7 +6197,7 @@ func (x *MuteMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MuteMemberResponse.ProtoReflect.Descriptor instead.
 func (*MuteMemberResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{105}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{107}
 }
 
 type Ban struct {
@@ -6107,7 +6215,7 @@ type Ban struct {
 
 func (x *Ban) Reset() {
 	*x = Ban{}
-	mi := &file_skein_v1_services_proto_msgTypes[106]
+	mi := &file_skein_v1_services_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6119,7 +6227,7 @@ func (x *Ban) String() string {
 func (*Ban) ProtoMessage() {}
 
 func (x *Ban) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[106]
+	mi := &file_skein_v1_services_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6132,7 +6240,7 @@ func (x *Ban) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ban.ProtoReflect.Descriptor instead.
 func (*Ban) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{106}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *Ban) GetUser() string {
@@ -6184,7 +6292,7 @@ type BanMemberRequest struct {
 
 func (x *BanMemberRequest) Reset() {
 	*x = BanMemberRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[107]
+	mi := &file_skein_v1_services_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6196,7 +6304,7 @@ func (x *BanMemberRequest) String() string {
 func (*BanMemberRequest) ProtoMessage() {}
 
 func (x *BanMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[107]
+	mi := &file_skein_v1_services_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6209,7 +6317,7 @@ func (x *BanMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BanMemberRequest.ProtoReflect.Descriptor instead.
 func (*BanMemberRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{107}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *BanMemberRequest) GetConversation() string {
@@ -6248,7 +6356,7 @@ type BanMemberResponse struct {
 
 func (x *BanMemberResponse) Reset() {
 	*x = BanMemberResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[108]
+	mi := &file_skein_v1_services_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6260,7 +6368,7 @@ func (x *BanMemberResponse) String() string {
 func (*BanMemberResponse) ProtoMessage() {}
 
 func (x *BanMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[108]
+	mi := &file_skein_v1_services_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6273,7 +6381,7 @@ func (x *BanMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BanMemberResponse.ProtoReflect.Descriptor instead.
 func (*BanMemberResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{108}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{110}
 }
 
 type UnbanMemberRequest struct {
@@ -6286,7 +6394,7 @@ type UnbanMemberRequest struct {
 
 func (x *UnbanMemberRequest) Reset() {
 	*x = UnbanMemberRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[109]
+	mi := &file_skein_v1_services_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6298,7 +6406,7 @@ func (x *UnbanMemberRequest) String() string {
 func (*UnbanMemberRequest) ProtoMessage() {}
 
 func (x *UnbanMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[109]
+	mi := &file_skein_v1_services_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6311,7 +6419,7 @@ func (x *UnbanMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnbanMemberRequest.ProtoReflect.Descriptor instead.
 func (*UnbanMemberRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{109}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *UnbanMemberRequest) GetConversation() string {
@@ -6336,7 +6444,7 @@ type UnbanMemberResponse struct {
 
 func (x *UnbanMemberResponse) Reset() {
 	*x = UnbanMemberResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[110]
+	mi := &file_skein_v1_services_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6348,7 +6456,7 @@ func (x *UnbanMemberResponse) String() string {
 func (*UnbanMemberResponse) ProtoMessage() {}
 
 func (x *UnbanMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[110]
+	mi := &file_skein_v1_services_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6361,7 +6469,7 @@ func (x *UnbanMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnbanMemberResponse.ProtoReflect.Descriptor instead.
 func (*UnbanMemberResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{110}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{112}
 }
 
 type ListBansRequest struct {
@@ -6376,7 +6484,7 @@ type ListBansRequest struct {
 
 func (x *ListBansRequest) Reset() {
 	*x = ListBansRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[111]
+	mi := &file_skein_v1_services_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6388,7 +6496,7 @@ func (x *ListBansRequest) String() string {
 func (*ListBansRequest) ProtoMessage() {}
 
 func (x *ListBansRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[111]
+	mi := &file_skein_v1_services_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6401,7 +6509,7 @@ func (x *ListBansRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBansRequest.ProtoReflect.Descriptor instead.
 func (*ListBansRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{111}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *ListBansRequest) GetConversation() string {
@@ -6435,7 +6543,7 @@ type ListBansResponse struct {
 
 func (x *ListBansResponse) Reset() {
 	*x = ListBansResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[112]
+	mi := &file_skein_v1_services_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6447,7 +6555,7 @@ func (x *ListBansResponse) String() string {
 func (*ListBansResponse) ProtoMessage() {}
 
 func (x *ListBansResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[112]
+	mi := &file_skein_v1_services_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6460,7 +6568,7 @@ func (x *ListBansResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBansResponse.ProtoReflect.Descriptor instead.
 func (*ListBansResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{112}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *ListBansResponse) GetBans() []*Ban {
@@ -6495,7 +6603,7 @@ type Invitation struct {
 
 func (x *Invitation) Reset() {
 	*x = Invitation{}
-	mi := &file_skein_v1_services_proto_msgTypes[113]
+	mi := &file_skein_v1_services_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6507,7 +6615,7 @@ func (x *Invitation) String() string {
 func (*Invitation) ProtoMessage() {}
 
 func (x *Invitation) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[113]
+	mi := &file_skein_v1_services_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6520,7 +6628,7 @@ func (x *Invitation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Invitation.ProtoReflect.Descriptor instead.
 func (*Invitation) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{113}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *Invitation) GetConversation() string {
@@ -6583,7 +6691,7 @@ type ListInvitationsRequest struct {
 
 func (x *ListInvitationsRequest) Reset() {
 	*x = ListInvitationsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[114]
+	mi := &file_skein_v1_services_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6595,7 +6703,7 @@ func (x *ListInvitationsRequest) String() string {
 func (*ListInvitationsRequest) ProtoMessage() {}
 
 func (x *ListInvitationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[114]
+	mi := &file_skein_v1_services_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6608,7 +6716,7 @@ func (x *ListInvitationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInvitationsRequest.ProtoReflect.Descriptor instead.
 func (*ListInvitationsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{114}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{116}
 }
 
 func (x *ListInvitationsRequest) GetLimit() uint32 {
@@ -6635,7 +6743,7 @@ type ListInvitationsResponse struct {
 
 func (x *ListInvitationsResponse) Reset() {
 	*x = ListInvitationsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[115]
+	mi := &file_skein_v1_services_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6647,7 +6755,7 @@ func (x *ListInvitationsResponse) String() string {
 func (*ListInvitationsResponse) ProtoMessage() {}
 
 func (x *ListInvitationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[115]
+	mi := &file_skein_v1_services_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6660,7 +6768,7 @@ func (x *ListInvitationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInvitationsResponse.ProtoReflect.Descriptor instead.
 func (*ListInvitationsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{115}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *ListInvitationsResponse) GetInvitations() []*Invitation {
@@ -6686,7 +6794,7 @@ type AcceptInvitationRequest struct {
 
 func (x *AcceptInvitationRequest) Reset() {
 	*x = AcceptInvitationRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[116]
+	mi := &file_skein_v1_services_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6698,7 +6806,7 @@ func (x *AcceptInvitationRequest) String() string {
 func (*AcceptInvitationRequest) ProtoMessage() {}
 
 func (x *AcceptInvitationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[116]
+	mi := &file_skein_v1_services_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6711,7 +6819,7 @@ func (x *AcceptInvitationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptInvitationRequest.ProtoReflect.Descriptor instead.
 func (*AcceptInvitationRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{116}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{118}
 }
 
 func (x *AcceptInvitationRequest) GetConversation() string {
@@ -6730,7 +6838,7 @@ type AcceptInvitationResponse struct {
 
 func (x *AcceptInvitationResponse) Reset() {
 	*x = AcceptInvitationResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[117]
+	mi := &file_skein_v1_services_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6742,7 +6850,7 @@ func (x *AcceptInvitationResponse) String() string {
 func (*AcceptInvitationResponse) ProtoMessage() {}
 
 func (x *AcceptInvitationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[117]
+	mi := &file_skein_v1_services_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6755,7 +6863,7 @@ func (x *AcceptInvitationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptInvitationResponse.ProtoReflect.Descriptor instead.
 func (*AcceptInvitationResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{117}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *AcceptInvitationResponse) GetGroup() *Group {
@@ -6774,7 +6882,7 @@ type RefuseInvitationRequest struct {
 
 func (x *RefuseInvitationRequest) Reset() {
 	*x = RefuseInvitationRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[118]
+	mi := &file_skein_v1_services_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6786,7 +6894,7 @@ func (x *RefuseInvitationRequest) String() string {
 func (*RefuseInvitationRequest) ProtoMessage() {}
 
 func (x *RefuseInvitationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[118]
+	mi := &file_skein_v1_services_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6799,7 +6907,7 @@ func (x *RefuseInvitationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseInvitationRequest.ProtoReflect.Descriptor instead.
 func (*RefuseInvitationRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{118}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{120}
 }
 
 func (x *RefuseInvitationRequest) GetConversation() string {
@@ -6817,7 +6925,7 @@ type RefuseInvitationResponse struct {
 
 func (x *RefuseInvitationResponse) Reset() {
 	*x = RefuseInvitationResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[119]
+	mi := &file_skein_v1_services_proto_msgTypes[121]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6829,7 +6937,7 @@ func (x *RefuseInvitationResponse) String() string {
 func (*RefuseInvitationResponse) ProtoMessage() {}
 
 func (x *RefuseInvitationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[119]
+	mi := &file_skein_v1_services_proto_msgTypes[121]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6842,7 +6950,7 @@ func (x *RefuseInvitationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseInvitationResponse.ProtoReflect.Descriptor instead.
 func (*RefuseInvitationResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{119}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{121}
 }
 
 type InviteLink struct {
@@ -6865,7 +6973,7 @@ type InviteLink struct {
 
 func (x *InviteLink) Reset() {
 	*x = InviteLink{}
-	mi := &file_skein_v1_services_proto_msgTypes[120]
+	mi := &file_skein_v1_services_proto_msgTypes[122]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6877,7 +6985,7 @@ func (x *InviteLink) String() string {
 func (*InviteLink) ProtoMessage() {}
 
 func (x *InviteLink) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[120]
+	mi := &file_skein_v1_services_proto_msgTypes[122]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6890,7 +6998,7 @@ func (x *InviteLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InviteLink.ProtoReflect.Descriptor instead.
 func (*InviteLink) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{120}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{122}
 }
 
 func (x *InviteLink) GetCode() string {
@@ -6955,7 +7063,7 @@ type CreateInviteLinkRequest struct {
 
 func (x *CreateInviteLinkRequest) Reset() {
 	*x = CreateInviteLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[121]
+	mi := &file_skein_v1_services_proto_msgTypes[123]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6967,7 +7075,7 @@ func (x *CreateInviteLinkRequest) String() string {
 func (*CreateInviteLinkRequest) ProtoMessage() {}
 
 func (x *CreateInviteLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[121]
+	mi := &file_skein_v1_services_proto_msgTypes[123]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6980,7 +7088,7 @@ func (x *CreateInviteLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateInviteLinkRequest.ProtoReflect.Descriptor instead.
 func (*CreateInviteLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{121}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{123}
 }
 
 func (x *CreateInviteLinkRequest) GetConversation() string {
@@ -7013,7 +7121,7 @@ type CreateInviteLinkResponse struct {
 
 func (x *CreateInviteLinkResponse) Reset() {
 	*x = CreateInviteLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[122]
+	mi := &file_skein_v1_services_proto_msgTypes[124]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7025,7 +7133,7 @@ func (x *CreateInviteLinkResponse) String() string {
 func (*CreateInviteLinkResponse) ProtoMessage() {}
 
 func (x *CreateInviteLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[122]
+	mi := &file_skein_v1_services_proto_msgTypes[124]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7038,7 +7146,7 @@ func (x *CreateInviteLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateInviteLinkResponse.ProtoReflect.Descriptor instead.
 func (*CreateInviteLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{122}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{124}
 }
 
 func (x *CreateInviteLinkResponse) GetLink() *InviteLink {
@@ -7060,7 +7168,7 @@ type ListInviteLinksRequest struct {
 
 func (x *ListInviteLinksRequest) Reset() {
 	*x = ListInviteLinksRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[123]
+	mi := &file_skein_v1_services_proto_msgTypes[125]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7072,7 +7180,7 @@ func (x *ListInviteLinksRequest) String() string {
 func (*ListInviteLinksRequest) ProtoMessage() {}
 
 func (x *ListInviteLinksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[123]
+	mi := &file_skein_v1_services_proto_msgTypes[125]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7085,7 +7193,7 @@ func (x *ListInviteLinksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInviteLinksRequest.ProtoReflect.Descriptor instead.
 func (*ListInviteLinksRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{123}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{125}
 }
 
 func (x *ListInviteLinksRequest) GetConversation() string {
@@ -7119,7 +7227,7 @@ type ListInviteLinksResponse struct {
 
 func (x *ListInviteLinksResponse) Reset() {
 	*x = ListInviteLinksResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[124]
+	mi := &file_skein_v1_services_proto_msgTypes[126]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7131,7 +7239,7 @@ func (x *ListInviteLinksResponse) String() string {
 func (*ListInviteLinksResponse) ProtoMessage() {}
 
 func (x *ListInviteLinksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[124]
+	mi := &file_skein_v1_services_proto_msgTypes[126]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7144,7 +7252,7 @@ func (x *ListInviteLinksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInviteLinksResponse.ProtoReflect.Descriptor instead.
 func (*ListInviteLinksResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{124}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{126}
 }
 
 func (x *ListInviteLinksResponse) GetLinks() []*InviteLink {
@@ -7171,7 +7279,7 @@ type RevokeInviteLinkRequest struct {
 
 func (x *RevokeInviteLinkRequest) Reset() {
 	*x = RevokeInviteLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[125]
+	mi := &file_skein_v1_services_proto_msgTypes[127]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7183,7 +7291,7 @@ func (x *RevokeInviteLinkRequest) String() string {
 func (*RevokeInviteLinkRequest) ProtoMessage() {}
 
 func (x *RevokeInviteLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[125]
+	mi := &file_skein_v1_services_proto_msgTypes[127]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7196,7 +7304,7 @@ func (x *RevokeInviteLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeInviteLinkRequest.ProtoReflect.Descriptor instead.
 func (*RevokeInviteLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{125}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{127}
 }
 
 func (x *RevokeInviteLinkRequest) GetConversation() string {
@@ -7221,7 +7329,7 @@ type RevokeInviteLinkResponse struct {
 
 func (x *RevokeInviteLinkResponse) Reset() {
 	*x = RevokeInviteLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[126]
+	mi := &file_skein_v1_services_proto_msgTypes[128]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7233,7 +7341,7 @@ func (x *RevokeInviteLinkResponse) String() string {
 func (*RevokeInviteLinkResponse) ProtoMessage() {}
 
 func (x *RevokeInviteLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[126]
+	mi := &file_skein_v1_services_proto_msgTypes[128]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7246,7 +7354,7 @@ func (x *RevokeInviteLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeInviteLinkResponse.ProtoReflect.Descriptor instead.
 func (*RevokeInviteLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{126}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{128}
 }
 
 type GetInviteLinkRequest struct {
@@ -7258,7 +7366,7 @@ type GetInviteLinkRequest struct {
 
 func (x *GetInviteLinkRequest) Reset() {
 	*x = GetInviteLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[127]
+	mi := &file_skein_v1_services_proto_msgTypes[129]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7270,7 +7378,7 @@ func (x *GetInviteLinkRequest) String() string {
 func (*GetInviteLinkRequest) ProtoMessage() {}
 
 func (x *GetInviteLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[127]
+	mi := &file_skein_v1_services_proto_msgTypes[129]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7283,7 +7391,7 @@ func (x *GetInviteLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetInviteLinkRequest.ProtoReflect.Descriptor instead.
 func (*GetInviteLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{127}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{129}
 }
 
 func (x *GetInviteLinkRequest) GetCode() string {
@@ -7307,7 +7415,7 @@ type GetInviteLinkResponse struct {
 
 func (x *GetInviteLinkResponse) Reset() {
 	*x = GetInviteLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[128]
+	mi := &file_skein_v1_services_proto_msgTypes[130]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7319,7 +7427,7 @@ func (x *GetInviteLinkResponse) String() string {
 func (*GetInviteLinkResponse) ProtoMessage() {}
 
 func (x *GetInviteLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[128]
+	mi := &file_skein_v1_services_proto_msgTypes[130]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7332,7 +7440,7 @@ func (x *GetInviteLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetInviteLinkResponse.ProtoReflect.Descriptor instead.
 func (*GetInviteLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{128}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{130}
 }
 
 func (x *GetInviteLinkResponse) GetName() string {
@@ -7372,7 +7480,7 @@ type JoinByLinkRequest struct {
 
 func (x *JoinByLinkRequest) Reset() {
 	*x = JoinByLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[129]
+	mi := &file_skein_v1_services_proto_msgTypes[131]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7384,7 +7492,7 @@ func (x *JoinByLinkRequest) String() string {
 func (*JoinByLinkRequest) ProtoMessage() {}
 
 func (x *JoinByLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[129]
+	mi := &file_skein_v1_services_proto_msgTypes[131]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7397,7 +7505,7 @@ func (x *JoinByLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinByLinkRequest.ProtoReflect.Descriptor instead.
 func (*JoinByLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{129}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{131}
 }
 
 func (x *JoinByLinkRequest) GetCode() string {
@@ -7416,7 +7524,7 @@ type JoinByLinkResponse struct {
 
 func (x *JoinByLinkResponse) Reset() {
 	*x = JoinByLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[130]
+	mi := &file_skein_v1_services_proto_msgTypes[132]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7428,7 +7536,7 @@ func (x *JoinByLinkResponse) String() string {
 func (*JoinByLinkResponse) ProtoMessage() {}
 
 func (x *JoinByLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[130]
+	mi := &file_skein_v1_services_proto_msgTypes[132]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7441,7 +7549,7 @@ func (x *JoinByLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinByLinkResponse.ProtoReflect.Descriptor instead.
 func (*JoinByLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{130}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{132}
 }
 
 func (x *JoinByLinkResponse) GetGroup() *Group {
@@ -7464,7 +7572,7 @@ type JoinRequest struct {
 
 func (x *JoinRequest) Reset() {
 	*x = JoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[131]
+	mi := &file_skein_v1_services_proto_msgTypes[133]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7476,7 +7584,7 @@ func (x *JoinRequest) String() string {
 func (*JoinRequest) ProtoMessage() {}
 
 func (x *JoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[131]
+	mi := &file_skein_v1_services_proto_msgTypes[133]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7489,7 +7597,7 @@ func (x *JoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinRequest.ProtoReflect.Descriptor instead.
 func (*JoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{131}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{133}
 }
 
 func (x *JoinRequest) GetUser() string {
@@ -7531,7 +7639,7 @@ type RequestToJoinRequest struct {
 
 func (x *RequestToJoinRequest) Reset() {
 	*x = RequestToJoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[132]
+	mi := &file_skein_v1_services_proto_msgTypes[134]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7543,7 +7651,7 @@ func (x *RequestToJoinRequest) String() string {
 func (*RequestToJoinRequest) ProtoMessage() {}
 
 func (x *RequestToJoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[132]
+	mi := &file_skein_v1_services_proto_msgTypes[134]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7556,7 +7664,7 @@ func (x *RequestToJoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestToJoinRequest.ProtoReflect.Descriptor instead.
 func (*RequestToJoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{132}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{134}
 }
 
 func (x *RequestToJoinRequest) GetCode() string {
@@ -7584,7 +7692,7 @@ type RequestToJoinResponse struct {
 
 func (x *RequestToJoinResponse) Reset() {
 	*x = RequestToJoinResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[133]
+	mi := &file_skein_v1_services_proto_msgTypes[135]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7596,7 +7704,7 @@ func (x *RequestToJoinResponse) String() string {
 func (*RequestToJoinResponse) ProtoMessage() {}
 
 func (x *RequestToJoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[133]
+	mi := &file_skein_v1_services_proto_msgTypes[135]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7609,7 +7717,7 @@ func (x *RequestToJoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestToJoinResponse.ProtoReflect.Descriptor instead.
 func (*RequestToJoinResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{133}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{135}
 }
 
 func (x *RequestToJoinResponse) GetConversation() string {
@@ -7635,7 +7743,7 @@ type WithdrawJoinRequest struct {
 
 func (x *WithdrawJoinRequest) Reset() {
 	*x = WithdrawJoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[134]
+	mi := &file_skein_v1_services_proto_msgTypes[136]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7647,7 +7755,7 @@ func (x *WithdrawJoinRequest) String() string {
 func (*WithdrawJoinRequest) ProtoMessage() {}
 
 func (x *WithdrawJoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[134]
+	mi := &file_skein_v1_services_proto_msgTypes[136]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7660,7 +7768,7 @@ func (x *WithdrawJoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithdrawJoinRequest.ProtoReflect.Descriptor instead.
 func (*WithdrawJoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{134}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{136}
 }
 
 func (x *WithdrawJoinRequest) GetConversation() string {
@@ -7678,7 +7786,7 @@ type WithdrawJoinResponse struct {
 
 func (x *WithdrawJoinResponse) Reset() {
 	*x = WithdrawJoinResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[135]
+	mi := &file_skein_v1_services_proto_msgTypes[137]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7690,7 +7798,7 @@ func (x *WithdrawJoinResponse) String() string {
 func (*WithdrawJoinResponse) ProtoMessage() {}
 
 func (x *WithdrawJoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[135]
+	mi := &file_skein_v1_services_proto_msgTypes[137]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7703,7 +7811,7 @@ func (x *WithdrawJoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithdrawJoinResponse.ProtoReflect.Descriptor instead.
 func (*WithdrawJoinResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{135}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{137}
 }
 
 type ListJoinRequestsRequest struct {
@@ -7718,7 +7826,7 @@ type ListJoinRequestsRequest struct {
 
 func (x *ListJoinRequestsRequest) Reset() {
 	*x = ListJoinRequestsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[136]
+	mi := &file_skein_v1_services_proto_msgTypes[138]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7730,7 +7838,7 @@ func (x *ListJoinRequestsRequest) String() string {
 func (*ListJoinRequestsRequest) ProtoMessage() {}
 
 func (x *ListJoinRequestsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[136]
+	mi := &file_skein_v1_services_proto_msgTypes[138]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7743,7 +7851,7 @@ func (x *ListJoinRequestsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJoinRequestsRequest.ProtoReflect.Descriptor instead.
 func (*ListJoinRequestsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{136}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{138}
 }
 
 func (x *ListJoinRequestsRequest) GetConversation() string {
@@ -7777,7 +7885,7 @@ type ListJoinRequestsResponse struct {
 
 func (x *ListJoinRequestsResponse) Reset() {
 	*x = ListJoinRequestsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[137]
+	mi := &file_skein_v1_services_proto_msgTypes[139]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7789,7 +7897,7 @@ func (x *ListJoinRequestsResponse) String() string {
 func (*ListJoinRequestsResponse) ProtoMessage() {}
 
 func (x *ListJoinRequestsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[137]
+	mi := &file_skein_v1_services_proto_msgTypes[139]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7802,7 +7910,7 @@ func (x *ListJoinRequestsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJoinRequestsResponse.ProtoReflect.Descriptor instead.
 func (*ListJoinRequestsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{137}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{139}
 }
 
 func (x *ListJoinRequestsResponse) GetRequests() []*JoinRequest {
@@ -7829,7 +7937,7 @@ type ApproveJoinRequest struct {
 
 func (x *ApproveJoinRequest) Reset() {
 	*x = ApproveJoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[138]
+	mi := &file_skein_v1_services_proto_msgTypes[140]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7841,7 +7949,7 @@ func (x *ApproveJoinRequest) String() string {
 func (*ApproveJoinRequest) ProtoMessage() {}
 
 func (x *ApproveJoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[138]
+	mi := &file_skein_v1_services_proto_msgTypes[140]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7854,7 +7962,7 @@ func (x *ApproveJoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveJoinRequest.ProtoReflect.Descriptor instead.
 func (*ApproveJoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{138}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{140}
 }
 
 func (x *ApproveJoinRequest) GetConversation() string {
@@ -7879,7 +7987,7 @@ type ApproveJoinResponse struct {
 
 func (x *ApproveJoinResponse) Reset() {
 	*x = ApproveJoinResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[139]
+	mi := &file_skein_v1_services_proto_msgTypes[141]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7891,7 +7999,7 @@ func (x *ApproveJoinResponse) String() string {
 func (*ApproveJoinResponse) ProtoMessage() {}
 
 func (x *ApproveJoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[139]
+	mi := &file_skein_v1_services_proto_msgTypes[141]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7904,7 +8012,7 @@ func (x *ApproveJoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveJoinResponse.ProtoReflect.Descriptor instead.
 func (*ApproveJoinResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{139}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{141}
 }
 
 type RefuseJoinRequest struct {
@@ -7917,7 +8025,7 @@ type RefuseJoinRequest struct {
 
 func (x *RefuseJoinRequest) Reset() {
 	*x = RefuseJoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[140]
+	mi := &file_skein_v1_services_proto_msgTypes[142]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7929,7 +8037,7 @@ func (x *RefuseJoinRequest) String() string {
 func (*RefuseJoinRequest) ProtoMessage() {}
 
 func (x *RefuseJoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[140]
+	mi := &file_skein_v1_services_proto_msgTypes[142]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7942,7 +8050,7 @@ func (x *RefuseJoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseJoinRequest.ProtoReflect.Descriptor instead.
 func (*RefuseJoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{140}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{142}
 }
 
 func (x *RefuseJoinRequest) GetConversation() string {
@@ -7967,7 +8075,7 @@ type RefuseJoinResponse struct {
 
 func (x *RefuseJoinResponse) Reset() {
 	*x = RefuseJoinResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[141]
+	mi := &file_skein_v1_services_proto_msgTypes[143]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7979,7 +8087,7 @@ func (x *RefuseJoinResponse) String() string {
 func (*RefuseJoinResponse) ProtoMessage() {}
 
 func (x *RefuseJoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[141]
+	mi := &file_skein_v1_services_proto_msgTypes[143]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7992,7 +8100,7 @@ func (x *RefuseJoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseJoinResponse.ProtoReflect.Descriptor instead.
 func (*RefuseJoinResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{141}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{143}
 }
 
 // Names an upload, and a message that names it: with that the server need not look for one. The caller's own need none.
@@ -8007,7 +8115,7 @@ type MediaPlace struct {
 
 func (x *MediaPlace) Reset() {
 	*x = MediaPlace{}
-	mi := &file_skein_v1_services_proto_msgTypes[142]
+	mi := &file_skein_v1_services_proto_msgTypes[144]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8019,7 +8127,7 @@ func (x *MediaPlace) String() string {
 func (*MediaPlace) ProtoMessage() {}
 
 func (x *MediaPlace) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[142]
+	mi := &file_skein_v1_services_proto_msgTypes[144]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8032,7 +8140,7 @@ func (x *MediaPlace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MediaPlace.ProtoReflect.Descriptor instead.
 func (*MediaPlace) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{142}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{144}
 }
 
 func (x *MediaPlace) GetId() string {
@@ -8066,7 +8174,7 @@ type GetMediaRequest struct {
 
 func (x *GetMediaRequest) Reset() {
 	*x = GetMediaRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[143]
+	mi := &file_skein_v1_services_proto_msgTypes[145]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8078,7 +8186,7 @@ func (x *GetMediaRequest) String() string {
 func (*GetMediaRequest) ProtoMessage() {}
 
 func (x *GetMediaRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[143]
+	mi := &file_skein_v1_services_proto_msgTypes[145]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8091,7 +8199,7 @@ func (x *GetMediaRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMediaRequest.ProtoReflect.Descriptor instead.
 func (*GetMediaRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{143}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{145}
 }
 
 func (x *GetMediaRequest) GetMedia() []*MediaPlace {
@@ -8111,7 +8219,7 @@ type GetMediaResponse struct {
 
 func (x *GetMediaResponse) Reset() {
 	*x = GetMediaResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[144]
+	mi := &file_skein_v1_services_proto_msgTypes[146]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8123,7 +8231,7 @@ func (x *GetMediaResponse) String() string {
 func (*GetMediaResponse) ProtoMessage() {}
 
 func (x *GetMediaResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[144]
+	mi := &file_skein_v1_services_proto_msgTypes[146]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8136,7 +8244,7 @@ func (x *GetMediaResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMediaResponse.ProtoReflect.Descriptor instead.
 func (*GetMediaResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{144}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{146}
 }
 
 func (x *GetMediaResponse) GetMedia() []*Media {
@@ -8157,7 +8265,7 @@ type LinkMediaRequest struct {
 
 func (x *LinkMediaRequest) Reset() {
 	*x = LinkMediaRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[145]
+	mi := &file_skein_v1_services_proto_msgTypes[147]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8169,7 +8277,7 @@ func (x *LinkMediaRequest) String() string {
 func (*LinkMediaRequest) ProtoMessage() {}
 
 func (x *LinkMediaRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[145]
+	mi := &file_skein_v1_services_proto_msgTypes[147]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8182,7 +8290,7 @@ func (x *LinkMediaRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkMediaRequest.ProtoReflect.Descriptor instead.
 func (*LinkMediaRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{145}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{147}
 }
 
 func (x *LinkMediaRequest) GetMedia() *MediaPlace {
@@ -8211,7 +8319,7 @@ type LinkMediaResponse struct {
 
 func (x *LinkMediaResponse) Reset() {
 	*x = LinkMediaResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[146]
+	mi := &file_skein_v1_services_proto_msgTypes[148]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8223,7 +8331,7 @@ func (x *LinkMediaResponse) String() string {
 func (*LinkMediaResponse) ProtoMessage() {}
 
 func (x *LinkMediaResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[146]
+	mi := &file_skein_v1_services_proto_msgTypes[148]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8236,7 +8344,7 @@ func (x *LinkMediaResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkMediaResponse.ProtoReflect.Descriptor instead.
 func (*LinkMediaResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{146}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{148}
 }
 
 func (x *LinkMediaResponse) GetPath() string {
@@ -8262,7 +8370,7 @@ type DeleteMediaRequest struct {
 
 func (x *DeleteMediaRequest) Reset() {
 	*x = DeleteMediaRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[147]
+	mi := &file_skein_v1_services_proto_msgTypes[149]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8274,7 +8382,7 @@ func (x *DeleteMediaRequest) String() string {
 func (*DeleteMediaRequest) ProtoMessage() {}
 
 func (x *DeleteMediaRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[147]
+	mi := &file_skein_v1_services_proto_msgTypes[149]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8287,7 +8395,7 @@ func (x *DeleteMediaRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteMediaRequest.ProtoReflect.Descriptor instead.
 func (*DeleteMediaRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{147}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{149}
 }
 
 func (x *DeleteMediaRequest) GetId() string {
@@ -8305,7 +8413,7 @@ type DeleteMediaResponse struct {
 
 func (x *DeleteMediaResponse) Reset() {
 	*x = DeleteMediaResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[148]
+	mi := &file_skein_v1_services_proto_msgTypes[150]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8317,7 +8425,7 @@ func (x *DeleteMediaResponse) String() string {
 func (*DeleteMediaResponse) ProtoMessage() {}
 
 func (x *DeleteMediaResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[148]
+	mi := &file_skein_v1_services_proto_msgTypes[150]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8330,7 +8438,7 @@ func (x *DeleteMediaResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteMediaResponse.ProtoReflect.Descriptor instead.
 func (*DeleteMediaResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{148}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{150}
 }
 
 type SendMessageRequest struct {
@@ -8359,7 +8467,7 @@ type SendMessageRequest struct {
 
 func (x *SendMessageRequest) Reset() {
 	*x = SendMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[149]
+	mi := &file_skein_v1_services_proto_msgTypes[151]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8371,7 +8479,7 @@ func (x *SendMessageRequest) String() string {
 func (*SendMessageRequest) ProtoMessage() {}
 
 func (x *SendMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[149]
+	mi := &file_skein_v1_services_proto_msgTypes[151]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8384,7 +8492,7 @@ func (x *SendMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendMessageRequest.ProtoReflect.Descriptor instead.
 func (*SendMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{149}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{151}
 }
 
 func (x *SendMessageRequest) GetConversation() string {
@@ -8482,7 +8590,7 @@ type SendMessageResponse struct {
 
 func (x *SendMessageResponse) Reset() {
 	*x = SendMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[150]
+	mi := &file_skein_v1_services_proto_msgTypes[152]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8494,7 +8602,7 @@ func (x *SendMessageResponse) String() string {
 func (*SendMessageResponse) ProtoMessage() {}
 
 func (x *SendMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[150]
+	mi := &file_skein_v1_services_proto_msgTypes[152]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8507,7 +8615,7 @@ func (x *SendMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendMessageResponse.ProtoReflect.Descriptor instead.
 func (*SendMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{150}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{152}
 }
 
 func (x *SendMessageResponse) GetId() []byte {
@@ -8552,7 +8660,7 @@ type StreamMessageRequest struct {
 
 func (x *StreamMessageRequest) Reset() {
 	*x = StreamMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[151]
+	mi := &file_skein_v1_services_proto_msgTypes[153]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8564,7 +8672,7 @@ func (x *StreamMessageRequest) String() string {
 func (*StreamMessageRequest) ProtoMessage() {}
 
 func (x *StreamMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[151]
+	mi := &file_skein_v1_services_proto_msgTypes[153]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8577,7 +8685,7 @@ func (x *StreamMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamMessageRequest.ProtoReflect.Descriptor instead.
 func (*StreamMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{151}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{153}
 }
 
 func (x *StreamMessageRequest) GetConversation() string {
@@ -8640,7 +8748,7 @@ type StreamMessageResponse struct {
 
 func (x *StreamMessageResponse) Reset() {
 	*x = StreamMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[152]
+	mi := &file_skein_v1_services_proto_msgTypes[154]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8652,7 +8760,7 @@ func (x *StreamMessageResponse) String() string {
 func (*StreamMessageResponse) ProtoMessage() {}
 
 func (x *StreamMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[152]
+	mi := &file_skein_v1_services_proto_msgTypes[154]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8665,7 +8773,7 @@ func (x *StreamMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamMessageResponse.ProtoReflect.Descriptor instead.
 func (*StreamMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{152}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{154}
 }
 
 func (x *StreamMessageResponse) GetId() []byte {
@@ -8692,7 +8800,7 @@ type RecallMessageRequest struct {
 
 func (x *RecallMessageRequest) Reset() {
 	*x = RecallMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[153]
+	mi := &file_skein_v1_services_proto_msgTypes[155]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8704,7 +8812,7 @@ func (x *RecallMessageRequest) String() string {
 func (*RecallMessageRequest) ProtoMessage() {}
 
 func (x *RecallMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[153]
+	mi := &file_skein_v1_services_proto_msgTypes[155]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8717,7 +8825,7 @@ func (x *RecallMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallMessageRequest.ProtoReflect.Descriptor instead.
 func (*RecallMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{153}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{155}
 }
 
 func (x *RecallMessageRequest) GetConversation() string {
@@ -8744,7 +8852,7 @@ type RecallMessageResponse struct {
 
 func (x *RecallMessageResponse) Reset() {
 	*x = RecallMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[154]
+	mi := &file_skein_v1_services_proto_msgTypes[156]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8756,7 +8864,7 @@ func (x *RecallMessageResponse) String() string {
 func (*RecallMessageResponse) ProtoMessage() {}
 
 func (x *RecallMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[154]
+	mi := &file_skein_v1_services_proto_msgTypes[156]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8769,7 +8877,7 @@ func (x *RecallMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallMessageResponse.ProtoReflect.Descriptor instead.
 func (*RecallMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{154}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{156}
 }
 
 func (x *RecallMessageResponse) GetSeq() uint64 {
@@ -8796,7 +8904,7 @@ type EditMessageRequest struct {
 
 func (x *EditMessageRequest) Reset() {
 	*x = EditMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[155]
+	mi := &file_skein_v1_services_proto_msgTypes[157]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8808,7 +8916,7 @@ func (x *EditMessageRequest) String() string {
 func (*EditMessageRequest) ProtoMessage() {}
 
 func (x *EditMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[155]
+	mi := &file_skein_v1_services_proto_msgTypes[157]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8821,7 +8929,7 @@ func (x *EditMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditMessageRequest.ProtoReflect.Descriptor instead.
 func (*EditMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{155}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{157}
 }
 
 func (x *EditMessageRequest) GetConversation() string {
@@ -8885,7 +8993,7 @@ type EditMessageResponse struct {
 
 func (x *EditMessageResponse) Reset() {
 	*x = EditMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[156]
+	mi := &file_skein_v1_services_proto_msgTypes[158]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8897,7 +9005,7 @@ func (x *EditMessageResponse) String() string {
 func (*EditMessageResponse) ProtoMessage() {}
 
 func (x *EditMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[156]
+	mi := &file_skein_v1_services_proto_msgTypes[158]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8910,7 +9018,7 @@ func (x *EditMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditMessageResponse.ProtoReflect.Descriptor instead.
 func (*EditMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{156}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{158}
 }
 
 func (x *EditMessageResponse) GetId() []byte {
@@ -8948,7 +9056,7 @@ type ListEditsRequest struct {
 
 func (x *ListEditsRequest) Reset() {
 	*x = ListEditsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[157]
+	mi := &file_skein_v1_services_proto_msgTypes[159]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8960,7 +9068,7 @@ func (x *ListEditsRequest) String() string {
 func (*ListEditsRequest) ProtoMessage() {}
 
 func (x *ListEditsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[157]
+	mi := &file_skein_v1_services_proto_msgTypes[159]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8973,7 +9081,7 @@ func (x *ListEditsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEditsRequest.ProtoReflect.Descriptor instead.
 func (*ListEditsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{157}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{159}
 }
 
 func (x *ListEditsRequest) GetConversation() string {
@@ -9015,7 +9123,7 @@ type ListEditsResponse struct {
 
 func (x *ListEditsResponse) Reset() {
 	*x = ListEditsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[158]
+	mi := &file_skein_v1_services_proto_msgTypes[160]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9027,7 +9135,7 @@ func (x *ListEditsResponse) String() string {
 func (*ListEditsResponse) ProtoMessage() {}
 
 func (x *ListEditsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[158]
+	mi := &file_skein_v1_services_proto_msgTypes[160]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9040,7 +9148,7 @@ func (x *ListEditsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEditsResponse.ProtoReflect.Descriptor instead.
 func (*ListEditsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{158}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{160}
 }
 
 func (x *ListEditsResponse) GetVersions() []*Edited {
@@ -9074,7 +9182,7 @@ type Edited struct {
 
 func (x *Edited) Reset() {
 	*x = Edited{}
-	mi := &file_skein_v1_services_proto_msgTypes[159]
+	mi := &file_skein_v1_services_proto_msgTypes[161]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9086,7 +9194,7 @@ func (x *Edited) String() string {
 func (*Edited) ProtoMessage() {}
 
 func (x *Edited) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[159]
+	mi := &file_skein_v1_services_proto_msgTypes[161]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9099,7 +9207,7 @@ func (x *Edited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edited.ProtoReflect.Descriptor instead.
 func (*Edited) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{159}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{161}
 }
 
 func (x *Edited) GetVersion() uint32 {
@@ -9159,7 +9267,7 @@ type ReactToMessageRequest struct {
 
 func (x *ReactToMessageRequest) Reset() {
 	*x = ReactToMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[160]
+	mi := &file_skein_v1_services_proto_msgTypes[162]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9171,7 +9279,7 @@ func (x *ReactToMessageRequest) String() string {
 func (*ReactToMessageRequest) ProtoMessage() {}
 
 func (x *ReactToMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[160]
+	mi := &file_skein_v1_services_proto_msgTypes[162]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9184,7 +9292,7 @@ func (x *ReactToMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReactToMessageRequest.ProtoReflect.Descriptor instead.
 func (*ReactToMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{160}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{162}
 }
 
 func (x *ReactToMessageRequest) GetConversation() string {
@@ -9233,7 +9341,7 @@ type ReactToMessageResponse struct {
 
 func (x *ReactToMessageResponse) Reset() {
 	*x = ReactToMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[161]
+	mi := &file_skein_v1_services_proto_msgTypes[163]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9245,7 +9353,7 @@ func (x *ReactToMessageResponse) String() string {
 func (*ReactToMessageResponse) ProtoMessage() {}
 
 func (x *ReactToMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[161]
+	mi := &file_skein_v1_services_proto_msgTypes[163]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9258,7 +9366,7 @@ func (x *ReactToMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReactToMessageResponse.ProtoReflect.Descriptor instead.
 func (*ReactToMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{161}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{163}
 }
 
 func (x *ReactToMessageResponse) GetId() []byte {
@@ -9291,7 +9399,7 @@ type ListReactionsRequest struct {
 
 func (x *ListReactionsRequest) Reset() {
 	*x = ListReactionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[162]
+	mi := &file_skein_v1_services_proto_msgTypes[164]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9303,7 +9411,7 @@ func (x *ListReactionsRequest) String() string {
 func (*ListReactionsRequest) ProtoMessage() {}
 
 func (x *ListReactionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[162]
+	mi := &file_skein_v1_services_proto_msgTypes[164]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9316,7 +9424,7 @@ func (x *ListReactionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReactionsRequest.ProtoReflect.Descriptor instead.
 func (*ListReactionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{162}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{164}
 }
 
 func (x *ListReactionsRequest) GetConversation() string {
@@ -9365,7 +9473,7 @@ type ListReactionsResponse struct {
 
 func (x *ListReactionsResponse) Reset() {
 	*x = ListReactionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[163]
+	mi := &file_skein_v1_services_proto_msgTypes[165]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9377,7 +9485,7 @@ func (x *ListReactionsResponse) String() string {
 func (*ListReactionsResponse) ProtoMessage() {}
 
 func (x *ListReactionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[163]
+	mi := &file_skein_v1_services_proto_msgTypes[165]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9390,7 +9498,7 @@ func (x *ListReactionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReactionsResponse.ProtoReflect.Descriptor instead.
 func (*ListReactionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{163}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{165}
 }
 
 func (x *ListReactionsResponse) GetReacted() []*Reacted {
@@ -9418,7 +9526,7 @@ type ListReadersRequest struct {
 
 func (x *ListReadersRequest) Reset() {
 	*x = ListReadersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[164]
+	mi := &file_skein_v1_services_proto_msgTypes[166]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9430,7 +9538,7 @@ func (x *ListReadersRequest) String() string {
 func (*ListReadersRequest) ProtoMessage() {}
 
 func (x *ListReadersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[164]
+	mi := &file_skein_v1_services_proto_msgTypes[166]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9443,7 +9551,7 @@ func (x *ListReadersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReadersRequest.ProtoReflect.Descriptor instead.
 func (*ListReadersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{164}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{166}
 }
 
 func (x *ListReadersRequest) GetConversation() string {
@@ -9472,7 +9580,7 @@ type ListReadersResponse struct {
 
 func (x *ListReadersResponse) Reset() {
 	*x = ListReadersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[165]
+	mi := &file_skein_v1_services_proto_msgTypes[167]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9484,7 +9592,7 @@ func (x *ListReadersResponse) String() string {
 func (*ListReadersResponse) ProtoMessage() {}
 
 func (x *ListReadersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[165]
+	mi := &file_skein_v1_services_proto_msgTypes[167]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9497,7 +9605,7 @@ func (x *ListReadersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReadersResponse.ProtoReflect.Descriptor instead.
 func (*ListReadersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{165}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{167}
 }
 
 func (x *ListReadersResponse) GetRead() []string {
@@ -9525,7 +9633,7 @@ type Reacted struct {
 
 func (x *Reacted) Reset() {
 	*x = Reacted{}
-	mi := &file_skein_v1_services_proto_msgTypes[166]
+	mi := &file_skein_v1_services_proto_msgTypes[168]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9537,7 +9645,7 @@ func (x *Reacted) String() string {
 func (*Reacted) ProtoMessage() {}
 
 func (x *Reacted) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[166]
+	mi := &file_skein_v1_services_proto_msgTypes[168]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9550,7 +9658,7 @@ func (x *Reacted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reacted.ProtoReflect.Descriptor instead.
 func (*Reacted) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{166}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{168}
 }
 
 func (x *Reacted) GetUser() string {
@@ -9581,7 +9689,7 @@ type VoteInPollRequest struct {
 
 func (x *VoteInPollRequest) Reset() {
 	*x = VoteInPollRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[167]
+	mi := &file_skein_v1_services_proto_msgTypes[169]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9593,7 +9701,7 @@ func (x *VoteInPollRequest) String() string {
 func (*VoteInPollRequest) ProtoMessage() {}
 
 func (x *VoteInPollRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[167]
+	mi := &file_skein_v1_services_proto_msgTypes[169]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9606,7 +9714,7 @@ func (x *VoteInPollRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VoteInPollRequest.ProtoReflect.Descriptor instead.
 func (*VoteInPollRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{167}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{169}
 }
 
 func (x *VoteInPollRequest) GetConversation() string {
@@ -9648,7 +9756,7 @@ type VoteInPollResponse struct {
 
 func (x *VoteInPollResponse) Reset() {
 	*x = VoteInPollResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[168]
+	mi := &file_skein_v1_services_proto_msgTypes[170]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9660,7 +9768,7 @@ func (x *VoteInPollResponse) String() string {
 func (*VoteInPollResponse) ProtoMessage() {}
 
 func (x *VoteInPollResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[168]
+	mi := &file_skein_v1_services_proto_msgTypes[170]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9673,7 +9781,7 @@ func (x *VoteInPollResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VoteInPollResponse.ProtoReflect.Descriptor instead.
 func (*VoteInPollResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{168}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{170}
 }
 
 func (x *VoteInPollResponse) GetId() []byte {
@@ -9701,7 +9809,7 @@ type EndPollRequest struct {
 
 func (x *EndPollRequest) Reset() {
 	*x = EndPollRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[169]
+	mi := &file_skein_v1_services_proto_msgTypes[171]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9713,7 +9821,7 @@ func (x *EndPollRequest) String() string {
 func (*EndPollRequest) ProtoMessage() {}
 
 func (x *EndPollRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[169]
+	mi := &file_skein_v1_services_proto_msgTypes[171]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9726,7 +9834,7 @@ func (x *EndPollRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndPollRequest.ProtoReflect.Descriptor instead.
 func (*EndPollRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{169}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{171}
 }
 
 func (x *EndPollRequest) GetConversation() string {
@@ -9761,7 +9869,7 @@ type EndPollResponse struct {
 
 func (x *EndPollResponse) Reset() {
 	*x = EndPollResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[170]
+	mi := &file_skein_v1_services_proto_msgTypes[172]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9773,7 +9881,7 @@ func (x *EndPollResponse) String() string {
 func (*EndPollResponse) ProtoMessage() {}
 
 func (x *EndPollResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[170]
+	mi := &file_skein_v1_services_proto_msgTypes[172]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9786,7 +9894,7 @@ func (x *EndPollResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndPollResponse.ProtoReflect.Descriptor instead.
 func (*EndPollResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{170}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{172}
 }
 
 func (x *EndPollResponse) GetId() []byte {
@@ -9819,7 +9927,7 @@ type ListVotesRequest struct {
 
 func (x *ListVotesRequest) Reset() {
 	*x = ListVotesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[171]
+	mi := &file_skein_v1_services_proto_msgTypes[173]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9831,7 +9939,7 @@ func (x *ListVotesRequest) String() string {
 func (*ListVotesRequest) ProtoMessage() {}
 
 func (x *ListVotesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[171]
+	mi := &file_skein_v1_services_proto_msgTypes[173]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9844,7 +9952,7 @@ func (x *ListVotesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVotesRequest.ProtoReflect.Descriptor instead.
 func (*ListVotesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{171}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{173}
 }
 
 func (x *ListVotesRequest) GetConversation() string {
@@ -9893,7 +10001,7 @@ type ListVotesResponse struct {
 
 func (x *ListVotesResponse) Reset() {
 	*x = ListVotesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[172]
+	mi := &file_skein_v1_services_proto_msgTypes[174]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9905,7 +10013,7 @@ func (x *ListVotesResponse) String() string {
 func (*ListVotesResponse) ProtoMessage() {}
 
 func (x *ListVotesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[172]
+	mi := &file_skein_v1_services_proto_msgTypes[174]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9918,7 +10026,7 @@ func (x *ListVotesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVotesResponse.ProtoReflect.Descriptor instead.
 func (*ListVotesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{172}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{174}
 }
 
 func (x *ListVotesResponse) GetVoted() []*Voted {
@@ -9951,7 +10059,7 @@ type ForwardMessagesRequest struct {
 
 func (x *ForwardMessagesRequest) Reset() {
 	*x = ForwardMessagesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[173]
+	mi := &file_skein_v1_services_proto_msgTypes[175]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9963,7 +10071,7 @@ func (x *ForwardMessagesRequest) String() string {
 func (*ForwardMessagesRequest) ProtoMessage() {}
 
 func (x *ForwardMessagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[173]
+	mi := &file_skein_v1_services_proto_msgTypes[175]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9976,7 +10084,7 @@ func (x *ForwardMessagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardMessagesRequest.ProtoReflect.Descriptor instead.
 func (*ForwardMessagesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{173}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{175}
 }
 
 func (x *ForwardMessagesRequest) GetConversation() string {
@@ -10019,7 +10127,7 @@ type ForwardSource struct {
 
 func (x *ForwardSource) Reset() {
 	*x = ForwardSource{}
-	mi := &file_skein_v1_services_proto_msgTypes[174]
+	mi := &file_skein_v1_services_proto_msgTypes[176]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10031,7 +10139,7 @@ func (x *ForwardSource) String() string {
 func (*ForwardSource) ProtoMessage() {}
 
 func (x *ForwardSource) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[174]
+	mi := &file_skein_v1_services_proto_msgTypes[176]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10044,7 +10152,7 @@ func (x *ForwardSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardSource.ProtoReflect.Descriptor instead.
 func (*ForwardSource) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{174}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{176}
 }
 
 func (x *ForwardSource) GetConversation() string {
@@ -10080,7 +10188,7 @@ type ForwardMerge struct {
 
 func (x *ForwardMerge) Reset() {
 	*x = ForwardMerge{}
-	mi := &file_skein_v1_services_proto_msgTypes[175]
+	mi := &file_skein_v1_services_proto_msgTypes[177]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10092,7 +10200,7 @@ func (x *ForwardMerge) String() string {
 func (*ForwardMerge) ProtoMessage() {}
 
 func (x *ForwardMerge) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[175]
+	mi := &file_skein_v1_services_proto_msgTypes[177]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10105,7 +10213,7 @@ func (x *ForwardMerge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardMerge.ProtoReflect.Descriptor instead.
 func (*ForwardMerge) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{175}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{177}
 }
 
 func (x *ForwardMerge) GetTitle() string {
@@ -10134,7 +10242,7 @@ type ForwardMessagesResponse struct {
 
 func (x *ForwardMessagesResponse) Reset() {
 	*x = ForwardMessagesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[176]
+	mi := &file_skein_v1_services_proto_msgTypes[178]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10146,7 +10254,7 @@ func (x *ForwardMessagesResponse) String() string {
 func (*ForwardMessagesResponse) ProtoMessage() {}
 
 func (x *ForwardMessagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[176]
+	mi := &file_skein_v1_services_proto_msgTypes[178]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10159,7 +10267,7 @@ func (x *ForwardMessagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardMessagesResponse.ProtoReflect.Descriptor instead.
 func (*ForwardMessagesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{176}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{178}
 }
 
 func (x *ForwardMessagesResponse) GetForwarded() []*Forwarded {
@@ -10187,7 +10295,7 @@ type Forwarded struct {
 
 func (x *Forwarded) Reset() {
 	*x = Forwarded{}
-	mi := &file_skein_v1_services_proto_msgTypes[177]
+	mi := &file_skein_v1_services_proto_msgTypes[179]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10199,7 +10307,7 @@ func (x *Forwarded) String() string {
 func (*Forwarded) ProtoMessage() {}
 
 func (x *Forwarded) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[177]
+	mi := &file_skein_v1_services_proto_msgTypes[179]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10212,7 +10320,7 @@ func (x *Forwarded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Forwarded.ProtoReflect.Descriptor instead.
 func (*Forwarded) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{177}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{179}
 }
 
 func (x *Forwarded) GetId() []byte {
@@ -10249,7 +10357,7 @@ type PinMessageRequest struct {
 
 func (x *PinMessageRequest) Reset() {
 	*x = PinMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[178]
+	mi := &file_skein_v1_services_proto_msgTypes[180]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10261,7 +10369,7 @@ func (x *PinMessageRequest) String() string {
 func (*PinMessageRequest) ProtoMessage() {}
 
 func (x *PinMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[178]
+	mi := &file_skein_v1_services_proto_msgTypes[180]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10274,7 +10382,7 @@ func (x *PinMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PinMessageRequest.ProtoReflect.Descriptor instead.
 func (*PinMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{178}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{180}
 }
 
 func (x *PinMessageRequest) GetConversation() string {
@@ -10316,7 +10424,7 @@ type PinMessageResponse struct {
 
 func (x *PinMessageResponse) Reset() {
 	*x = PinMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[179]
+	mi := &file_skein_v1_services_proto_msgTypes[181]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10328,7 +10436,7 @@ func (x *PinMessageResponse) String() string {
 func (*PinMessageResponse) ProtoMessage() {}
 
 func (x *PinMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[179]
+	mi := &file_skein_v1_services_proto_msgTypes[181]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10341,7 +10449,7 @@ func (x *PinMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PinMessageResponse.ProtoReflect.Descriptor instead.
 func (*PinMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{179}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{181}
 }
 
 func (x *PinMessageResponse) GetId() []byte {
@@ -10371,7 +10479,7 @@ type ListPinsRequest struct {
 
 func (x *ListPinsRequest) Reset() {
 	*x = ListPinsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[180]
+	mi := &file_skein_v1_services_proto_msgTypes[182]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10383,7 +10491,7 @@ func (x *ListPinsRequest) String() string {
 func (*ListPinsRequest) ProtoMessage() {}
 
 func (x *ListPinsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[180]
+	mi := &file_skein_v1_services_proto_msgTypes[182]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10396,7 +10504,7 @@ func (x *ListPinsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPinsRequest.ProtoReflect.Descriptor instead.
 func (*ListPinsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{180}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{182}
 }
 
 func (x *ListPinsRequest) GetConversation() string {
@@ -10432,7 +10540,7 @@ type ListPinsResponse struct {
 
 func (x *ListPinsResponse) Reset() {
 	*x = ListPinsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[181]
+	mi := &file_skein_v1_services_proto_msgTypes[183]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10444,7 +10552,7 @@ func (x *ListPinsResponse) String() string {
 func (*ListPinsResponse) ProtoMessage() {}
 
 func (x *ListPinsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[181]
+	mi := &file_skein_v1_services_proto_msgTypes[183]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10457,7 +10565,7 @@ func (x *ListPinsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPinsResponse.ProtoReflect.Descriptor instead.
 func (*ListPinsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{181}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{183}
 }
 
 func (x *ListPinsResponse) GetEntries() []*Entry {
@@ -10486,7 +10594,7 @@ type ScheduleMessageRequest struct {
 
 func (x *ScheduleMessageRequest) Reset() {
 	*x = ScheduleMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[182]
+	mi := &file_skein_v1_services_proto_msgTypes[184]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10498,7 +10606,7 @@ func (x *ScheduleMessageRequest) String() string {
 func (*ScheduleMessageRequest) ProtoMessage() {}
 
 func (x *ScheduleMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[182]
+	mi := &file_skein_v1_services_proto_msgTypes[184]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10511,7 +10619,7 @@ func (x *ScheduleMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScheduleMessageRequest.ProtoReflect.Descriptor instead.
 func (*ScheduleMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{182}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{184}
 }
 
 func (x *ScheduleMessageRequest) GetMessage() *SendMessageRequest {
@@ -10537,7 +10645,7 @@ type ScheduleMessageResponse struct {
 
 func (x *ScheduleMessageResponse) Reset() {
 	*x = ScheduleMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[183]
+	mi := &file_skein_v1_services_proto_msgTypes[185]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10549,7 +10657,7 @@ func (x *ScheduleMessageResponse) String() string {
 func (*ScheduleMessageResponse) ProtoMessage() {}
 
 func (x *ScheduleMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[183]
+	mi := &file_skein_v1_services_proto_msgTypes[185]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10562,7 +10670,7 @@ func (x *ScheduleMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScheduleMessageResponse.ProtoReflect.Descriptor instead.
 func (*ScheduleMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{183}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{185}
 }
 
 func (x *ScheduleMessageResponse) GetId() []byte {
@@ -10588,7 +10696,7 @@ type Scheduled struct {
 
 func (x *Scheduled) Reset() {
 	*x = Scheduled{}
-	mi := &file_skein_v1_services_proto_msgTypes[184]
+	mi := &file_skein_v1_services_proto_msgTypes[186]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10600,7 +10708,7 @@ func (x *Scheduled) String() string {
 func (*Scheduled) ProtoMessage() {}
 
 func (x *Scheduled) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[184]
+	mi := &file_skein_v1_services_proto_msgTypes[186]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10613,7 +10721,7 @@ func (x *Scheduled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Scheduled.ProtoReflect.Descriptor instead.
 func (*Scheduled) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{184}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{186}
 }
 
 func (x *Scheduled) GetMessage() *SendMessageRequest {
@@ -10663,7 +10771,7 @@ type ListScheduledRequest struct {
 
 func (x *ListScheduledRequest) Reset() {
 	*x = ListScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[185]
+	mi := &file_skein_v1_services_proto_msgTypes[187]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10675,7 +10783,7 @@ func (x *ListScheduledRequest) String() string {
 func (*ListScheduledRequest) ProtoMessage() {}
 
 func (x *ListScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[185]
+	mi := &file_skein_v1_services_proto_msgTypes[187]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10688,7 +10796,7 @@ func (x *ListScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListScheduledRequest.ProtoReflect.Descriptor instead.
 func (*ListScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{185}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{187}
 }
 
 func (x *ListScheduledRequest) GetLimit() uint32 {
@@ -10716,7 +10824,7 @@ type ListScheduledResponse struct {
 
 func (x *ListScheduledResponse) Reset() {
 	*x = ListScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[186]
+	mi := &file_skein_v1_services_proto_msgTypes[188]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10728,7 +10836,7 @@ func (x *ListScheduledResponse) String() string {
 func (*ListScheduledResponse) ProtoMessage() {}
 
 func (x *ListScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[186]
+	mi := &file_skein_v1_services_proto_msgTypes[188]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10741,7 +10849,7 @@ func (x *ListScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListScheduledResponse.ProtoReflect.Descriptor instead.
 func (*ListScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{186}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{188}
 }
 
 func (x *ListScheduledResponse) GetScheduled() []*Scheduled {
@@ -10771,7 +10879,7 @@ type ChangeScheduledRequest struct {
 
 func (x *ChangeScheduledRequest) Reset() {
 	*x = ChangeScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[187]
+	mi := &file_skein_v1_services_proto_msgTypes[189]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10783,7 +10891,7 @@ func (x *ChangeScheduledRequest) String() string {
 func (*ChangeScheduledRequest) ProtoMessage() {}
 
 func (x *ChangeScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[187]
+	mi := &file_skein_v1_services_proto_msgTypes[189]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10796,7 +10904,7 @@ func (x *ChangeScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeScheduledRequest.ProtoReflect.Descriptor instead.
 func (*ChangeScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{187}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{189}
 }
 
 func (x *ChangeScheduledRequest) GetId() []byte {
@@ -10828,7 +10936,7 @@ type ChangeScheduledResponse struct {
 
 func (x *ChangeScheduledResponse) Reset() {
 	*x = ChangeScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[188]
+	mi := &file_skein_v1_services_proto_msgTypes[190]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10840,7 +10948,7 @@ func (x *ChangeScheduledResponse) String() string {
 func (*ChangeScheduledResponse) ProtoMessage() {}
 
 func (x *ChangeScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[188]
+	mi := &file_skein_v1_services_proto_msgTypes[190]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10853,7 +10961,7 @@ func (x *ChangeScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeScheduledResponse.ProtoReflect.Descriptor instead.
 func (*ChangeScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{188}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{190}
 }
 
 type CancelScheduledRequest struct {
@@ -10865,7 +10973,7 @@ type CancelScheduledRequest struct {
 
 func (x *CancelScheduledRequest) Reset() {
 	*x = CancelScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[189]
+	mi := &file_skein_v1_services_proto_msgTypes[191]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10877,7 +10985,7 @@ func (x *CancelScheduledRequest) String() string {
 func (*CancelScheduledRequest) ProtoMessage() {}
 
 func (x *CancelScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[189]
+	mi := &file_skein_v1_services_proto_msgTypes[191]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10890,7 +10998,7 @@ func (x *CancelScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelScheduledRequest.ProtoReflect.Descriptor instead.
 func (*CancelScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{189}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{191}
 }
 
 func (x *CancelScheduledRequest) GetId() []byte {
@@ -10908,7 +11016,7 @@ type CancelScheduledResponse struct {
 
 func (x *CancelScheduledResponse) Reset() {
 	*x = CancelScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[190]
+	mi := &file_skein_v1_services_proto_msgTypes[192]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10920,7 +11028,7 @@ func (x *CancelScheduledResponse) String() string {
 func (*CancelScheduledResponse) ProtoMessage() {}
 
 func (x *CancelScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[190]
+	mi := &file_skein_v1_services_proto_msgTypes[192]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10933,7 +11041,7 @@ func (x *CancelScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelScheduledResponse.ProtoReflect.Descriptor instead.
 func (*CancelScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{190}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{192}
 }
 
 // What a user chose.
@@ -10948,7 +11056,7 @@ type Voted struct {
 
 func (x *Voted) Reset() {
 	*x = Voted{}
-	mi := &file_skein_v1_services_proto_msgTypes[191]
+	mi := &file_skein_v1_services_proto_msgTypes[193]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10960,7 +11068,7 @@ func (x *Voted) String() string {
 func (*Voted) ProtoMessage() {}
 
 func (x *Voted) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[191]
+	mi := &file_skein_v1_services_proto_msgTypes[193]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10973,7 +11081,7 @@ func (x *Voted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Voted.ProtoReflect.Descriptor instead.
 func (*Voted) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{191}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{193}
 }
 
 func (x *Voted) GetUser() string {
@@ -11001,7 +11109,7 @@ type ListMentionsRequest struct {
 
 func (x *ListMentionsRequest) Reset() {
 	*x = ListMentionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[192]
+	mi := &file_skein_v1_services_proto_msgTypes[194]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11013,7 +11121,7 @@ func (x *ListMentionsRequest) String() string {
 func (*ListMentionsRequest) ProtoMessage() {}
 
 func (x *ListMentionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[192]
+	mi := &file_skein_v1_services_proto_msgTypes[194]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11026,7 +11134,7 @@ func (x *ListMentionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMentionsRequest.ProtoReflect.Descriptor instead.
 func (*ListMentionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{192}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{194}
 }
 
 func (x *ListMentionsRequest) GetLimit() uint32 {
@@ -11055,7 +11163,7 @@ type ListMentionsResponse struct {
 
 func (x *ListMentionsResponse) Reset() {
 	*x = ListMentionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[193]
+	mi := &file_skein_v1_services_proto_msgTypes[195]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11067,7 +11175,7 @@ func (x *ListMentionsResponse) String() string {
 func (*ListMentionsResponse) ProtoMessage() {}
 
 func (x *ListMentionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[193]
+	mi := &file_skein_v1_services_proto_msgTypes[195]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11080,7 +11188,7 @@ func (x *ListMentionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMentionsResponse.ProtoReflect.Descriptor instead.
 func (*ListMentionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{193}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{195}
 }
 
 func (x *ListMentionsResponse) GetEntries() []*Entry {
@@ -11119,7 +11227,7 @@ type SearchMessagesRequest struct {
 
 func (x *SearchMessagesRequest) Reset() {
 	*x = SearchMessagesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[194]
+	mi := &file_skein_v1_services_proto_msgTypes[196]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11131,7 +11239,7 @@ func (x *SearchMessagesRequest) String() string {
 func (*SearchMessagesRequest) ProtoMessage() {}
 
 func (x *SearchMessagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[194]
+	mi := &file_skein_v1_services_proto_msgTypes[196]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11144,7 +11252,7 @@ func (x *SearchMessagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchMessagesRequest.ProtoReflect.Descriptor instead.
 func (*SearchMessagesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{194}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{196}
 }
 
 func (x *SearchMessagesRequest) GetQuery() string {
@@ -11218,7 +11326,7 @@ type SearchMessagesResponse struct {
 
 func (x *SearchMessagesResponse) Reset() {
 	*x = SearchMessagesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[195]
+	mi := &file_skein_v1_services_proto_msgTypes[197]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11230,7 +11338,7 @@ func (x *SearchMessagesResponse) String() string {
 func (*SearchMessagesResponse) ProtoMessage() {}
 
 func (x *SearchMessagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[195]
+	mi := &file_skein_v1_services_proto_msgTypes[197]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11243,7 +11351,7 @@ func (x *SearchMessagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchMessagesResponse.ProtoReflect.Descriptor instead.
 func (*SearchMessagesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{195}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{197}
 }
 
 func (x *SearchMessagesResponse) GetFound() []*FoundMessage {
@@ -11286,7 +11394,7 @@ type FoundMessage struct {
 
 func (x *FoundMessage) Reset() {
 	*x = FoundMessage{}
-	mi := &file_skein_v1_services_proto_msgTypes[196]
+	mi := &file_skein_v1_services_proto_msgTypes[198]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11298,7 +11406,7 @@ func (x *FoundMessage) String() string {
 func (*FoundMessage) ProtoMessage() {}
 
 func (x *FoundMessage) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[196]
+	mi := &file_skein_v1_services_proto_msgTypes[198]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11311,7 +11419,7 @@ func (x *FoundMessage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FoundMessage.ProtoReflect.Descriptor instead.
 func (*FoundMessage) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{196}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{198}
 }
 
 func (x *FoundMessage) GetEntry() *Entry {
@@ -11342,7 +11450,7 @@ type TextMatch struct {
 
 func (x *TextMatch) Reset() {
 	*x = TextMatch{}
-	mi := &file_skein_v1_services_proto_msgTypes[197]
+	mi := &file_skein_v1_services_proto_msgTypes[199]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11354,7 +11462,7 @@ func (x *TextMatch) String() string {
 func (*TextMatch) ProtoMessage() {}
 
 func (x *TextMatch) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[197]
+	mi := &file_skein_v1_services_proto_msgTypes[199]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11367,7 +11475,7 @@ func (x *TextMatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TextMatch.ProtoReflect.Descriptor instead.
 func (*TextMatch) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{197}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{199}
 }
 
 func (x *TextMatch) GetField() string {
@@ -11406,7 +11514,7 @@ type ListEntriesRequest struct {
 
 func (x *ListEntriesRequest) Reset() {
 	*x = ListEntriesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[198]
+	mi := &file_skein_v1_services_proto_msgTypes[200]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11418,7 +11526,7 @@ func (x *ListEntriesRequest) String() string {
 func (*ListEntriesRequest) ProtoMessage() {}
 
 func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[198]
+	mi := &file_skein_v1_services_proto_msgTypes[200]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11431,7 +11539,7 @@ func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{198}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{200}
 }
 
 func (x *ListEntriesRequest) GetConversation() string {
@@ -11483,7 +11591,7 @@ type ListEntriesResponse struct {
 
 func (x *ListEntriesResponse) Reset() {
 	*x = ListEntriesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[199]
+	mi := &file_skein_v1_services_proto_msgTypes[201]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11495,7 +11603,7 @@ func (x *ListEntriesResponse) String() string {
 func (*ListEntriesResponse) ProtoMessage() {}
 
 func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[199]
+	mi := &file_skein_v1_services_proto_msgTypes[201]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11508,7 +11616,7 @@ func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{199}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{201}
 }
 
 func (x *ListEntriesResponse) GetEntries() []*Entry {
@@ -11560,7 +11668,7 @@ type ListConversationsRequest struct {
 
 func (x *ListConversationsRequest) Reset() {
 	*x = ListConversationsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[200]
+	mi := &file_skein_v1_services_proto_msgTypes[202]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11572,7 +11680,7 @@ func (x *ListConversationsRequest) String() string {
 func (*ListConversationsRequest) ProtoMessage() {}
 
 func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[200]
+	mi := &file_skein_v1_services_proto_msgTypes[202]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11585,7 +11693,7 @@ func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsRequest.ProtoReflect.Descriptor instead.
 func (*ListConversationsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{200}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{202}
 }
 
 func (x *ListConversationsRequest) GetPosition() string {
@@ -11632,7 +11740,7 @@ type ListConversationsResponse struct {
 
 func (x *ListConversationsResponse) Reset() {
 	*x = ListConversationsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[201]
+	mi := &file_skein_v1_services_proto_msgTypes[203]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11644,7 +11752,7 @@ func (x *ListConversationsResponse) String() string {
 func (*ListConversationsResponse) ProtoMessage() {}
 
 func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[201]
+	mi := &file_skein_v1_services_proto_msgTypes[203]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11657,7 +11765,7 @@ func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsResponse.ProtoReflect.Descriptor instead.
 func (*ListConversationsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{201}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{203}
 }
 
 func (x *ListConversationsResponse) GetDelta() *SyncDelta {
@@ -11677,7 +11785,7 @@ type MarkReadRequest struct {
 
 func (x *MarkReadRequest) Reset() {
 	*x = MarkReadRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[202]
+	mi := &file_skein_v1_services_proto_msgTypes[204]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11689,7 +11797,7 @@ func (x *MarkReadRequest) String() string {
 func (*MarkReadRequest) ProtoMessage() {}
 
 func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[202]
+	mi := &file_skein_v1_services_proto_msgTypes[204]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11702,7 +11810,7 @@ func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadRequest.ProtoReflect.Descriptor instead.
 func (*MarkReadRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{202}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{204}
 }
 
 func (x *MarkReadRequest) GetConversation() string {
@@ -11727,7 +11835,7 @@ type MarkReadResponse struct {
 
 func (x *MarkReadResponse) Reset() {
 	*x = MarkReadResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[203]
+	mi := &file_skein_v1_services_proto_msgTypes[205]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11739,7 +11847,7 @@ func (x *MarkReadResponse) String() string {
 func (*MarkReadResponse) ProtoMessage() {}
 
 func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[203]
+	mi := &file_skein_v1_services_proto_msgTypes[205]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11752,7 +11860,7 @@ func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadResponse.ProtoReflect.Descriptor instead.
 func (*MarkReadResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{203}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{205}
 }
 
 type SetMyStateRequest struct {
@@ -11777,7 +11885,7 @@ type SetMyStateRequest struct {
 
 func (x *SetMyStateRequest) Reset() {
 	*x = SetMyStateRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[204]
+	mi := &file_skein_v1_services_proto_msgTypes[206]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11789,7 +11897,7 @@ func (x *SetMyStateRequest) String() string {
 func (*SetMyStateRequest) ProtoMessage() {}
 
 func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[204]
+	mi := &file_skein_v1_services_proto_msgTypes[206]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11802,7 +11910,7 @@ func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateRequest.ProtoReflect.Descriptor instead.
 func (*SetMyStateRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{204}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{206}
 }
 
 func (x *SetMyStateRequest) GetConversation() string {
@@ -11879,7 +11987,7 @@ type SetLifetimeRequest struct {
 
 func (x *SetLifetimeRequest) Reset() {
 	*x = SetLifetimeRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[205]
+	mi := &file_skein_v1_services_proto_msgTypes[207]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11891,7 +11999,7 @@ func (x *SetLifetimeRequest) String() string {
 func (*SetLifetimeRequest) ProtoMessage() {}
 
 func (x *SetLifetimeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[205]
+	mi := &file_skein_v1_services_proto_msgTypes[207]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11904,7 +12012,7 @@ func (x *SetLifetimeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLifetimeRequest.ProtoReflect.Descriptor instead.
 func (*SetLifetimeRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{205}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{207}
 }
 
 func (x *SetLifetimeRequest) GetConversation() string {
@@ -11929,7 +12037,7 @@ type SetLifetimeResponse struct {
 
 func (x *SetLifetimeResponse) Reset() {
 	*x = SetLifetimeResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[206]
+	mi := &file_skein_v1_services_proto_msgTypes[208]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11941,7 +12049,7 @@ func (x *SetLifetimeResponse) String() string {
 func (*SetLifetimeResponse) ProtoMessage() {}
 
 func (x *SetLifetimeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[206]
+	mi := &file_skein_v1_services_proto_msgTypes[208]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11954,7 +12062,7 @@ func (x *SetLifetimeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLifetimeResponse.ProtoReflect.Descriptor instead.
 func (*SetLifetimeResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{206}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{208}
 }
 
 type SetMyStateResponse struct {
@@ -11966,7 +12074,7 @@ type SetMyStateResponse struct {
 
 func (x *SetMyStateResponse) Reset() {
 	*x = SetMyStateResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[207]
+	mi := &file_skein_v1_services_proto_msgTypes[209]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11978,7 +12086,7 @@ func (x *SetMyStateResponse) String() string {
 func (*SetMyStateResponse) ProtoMessage() {}
 
 func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[207]
+	mi := &file_skein_v1_services_proto_msgTypes[209]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11991,7 +12099,7 @@ func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateResponse.ProtoReflect.Descriptor instead.
 func (*SetMyStateResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{207}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{209}
 }
 
 func (x *SetMyStateResponse) GetState() *MyState {
@@ -12012,7 +12120,7 @@ type SetUsernameRequest struct {
 
 func (x *SetUsernameRequest) Reset() {
 	*x = SetUsernameRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[208]
+	mi := &file_skein_v1_services_proto_msgTypes[210]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12024,7 +12132,7 @@ func (x *SetUsernameRequest) String() string {
 func (*SetUsernameRequest) ProtoMessage() {}
 
 func (x *SetUsernameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[208]
+	mi := &file_skein_v1_services_proto_msgTypes[210]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12037,7 +12145,7 @@ func (x *SetUsernameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetUsernameRequest.ProtoReflect.Descriptor instead.
 func (*SetUsernameRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{208}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{210}
 }
 
 func (x *SetUsernameRequest) GetUser() string {
@@ -12063,7 +12171,7 @@ type SetUsernameResponse struct {
 
 func (x *SetUsernameResponse) Reset() {
 	*x = SetUsernameResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[209]
+	mi := &file_skein_v1_services_proto_msgTypes[211]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12075,7 +12183,7 @@ func (x *SetUsernameResponse) String() string {
 func (*SetUsernameResponse) ProtoMessage() {}
 
 func (x *SetUsernameResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[209]
+	mi := &file_skein_v1_services_proto_msgTypes[211]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12088,7 +12196,7 @@ func (x *SetUsernameResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetUsernameResponse.ProtoReflect.Descriptor instead.
 func (*SetUsernameResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{209}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{211}
 }
 
 func (x *SetUsernameResponse) GetUser() *User {
@@ -12111,7 +12219,7 @@ type SetRetentionRequest struct {
 
 func (x *SetRetentionRequest) Reset() {
 	*x = SetRetentionRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[210]
+	mi := &file_skein_v1_services_proto_msgTypes[212]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12123,7 +12231,7 @@ func (x *SetRetentionRequest) String() string {
 func (*SetRetentionRequest) ProtoMessage() {}
 
 func (x *SetRetentionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[210]
+	mi := &file_skein_v1_services_proto_msgTypes[212]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12136,7 +12244,7 @@ func (x *SetRetentionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRetentionRequest.ProtoReflect.Descriptor instead.
 func (*SetRetentionRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{210}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{212}
 }
 
 func (x *SetRetentionRequest) GetConversation() string {
@@ -12168,7 +12276,7 @@ type SetRetentionResponse struct {
 
 func (x *SetRetentionResponse) Reset() {
 	*x = SetRetentionResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[211]
+	mi := &file_skein_v1_services_proto_msgTypes[213]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12180,7 +12288,7 @@ func (x *SetRetentionResponse) String() string {
 func (*SetRetentionResponse) ProtoMessage() {}
 
 func (x *SetRetentionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[211]
+	mi := &file_skein_v1_services_proto_msgTypes[213]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12193,7 +12301,7 @@ func (x *SetRetentionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRetentionResponse.ProtoReflect.Descriptor instead.
 func (*SetRetentionResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{211}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{213}
 }
 
 type GetRetentionRequest struct {
@@ -12205,7 +12313,7 @@ type GetRetentionRequest struct {
 
 func (x *GetRetentionRequest) Reset() {
 	*x = GetRetentionRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[212]
+	mi := &file_skein_v1_services_proto_msgTypes[214]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12217,7 +12325,7 @@ func (x *GetRetentionRequest) String() string {
 func (*GetRetentionRequest) ProtoMessage() {}
 
 func (x *GetRetentionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[212]
+	mi := &file_skein_v1_services_proto_msgTypes[214]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12230,7 +12338,7 @@ func (x *GetRetentionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRetentionRequest.ProtoReflect.Descriptor instead.
 func (*GetRetentionRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{212}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{214}
 }
 
 func (x *GetRetentionRequest) GetConversation() string {
@@ -12253,7 +12361,7 @@ type GetRetentionResponse struct {
 
 func (x *GetRetentionResponse) Reset() {
 	*x = GetRetentionResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[213]
+	mi := &file_skein_v1_services_proto_msgTypes[215]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12265,7 +12373,7 @@ func (x *GetRetentionResponse) String() string {
 func (*GetRetentionResponse) ProtoMessage() {}
 
 func (x *GetRetentionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[213]
+	mi := &file_skein_v1_services_proto_msgTypes[215]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12278,7 +12386,7 @@ func (x *GetRetentionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRetentionResponse.ProtoReflect.Descriptor instead.
 func (*GetRetentionResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{213}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{215}
 }
 
 func (x *GetRetentionResponse) GetKind() RetentionKind {
@@ -12313,7 +12421,7 @@ type ClaimAdminRequest struct {
 
 func (x *ClaimAdminRequest) Reset() {
 	*x = ClaimAdminRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[214]
+	mi := &file_skein_v1_services_proto_msgTypes[216]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12325,7 +12433,7 @@ func (x *ClaimAdminRequest) String() string {
 func (*ClaimAdminRequest) ProtoMessage() {}
 
 func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[214]
+	mi := &file_skein_v1_services_proto_msgTypes[216]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12338,7 +12446,7 @@ func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminRequest.ProtoReflect.Descriptor instead.
 func (*ClaimAdminRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{214}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{216}
 }
 
 func (x *ClaimAdminRequest) GetCode() string {
@@ -12371,7 +12479,7 @@ type ClaimAdminResponse struct {
 
 func (x *ClaimAdminResponse) Reset() {
 	*x = ClaimAdminResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[215]
+	mi := &file_skein_v1_services_proto_msgTypes[217]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12383,7 +12491,7 @@ func (x *ClaimAdminResponse) String() string {
 func (*ClaimAdminResponse) ProtoMessage() {}
 
 func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[215]
+	mi := &file_skein_v1_services_proto_msgTypes[217]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12396,7 +12504,7 @@ func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminResponse.ProtoReflect.Descriptor instead.
 func (*ClaimAdminResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{215}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{217}
 }
 
 func (x *ClaimAdminResponse) GetTokens() *Tokens {
@@ -12422,7 +12530,7 @@ type MintTokenRequest struct {
 
 func (x *MintTokenRequest) Reset() {
 	*x = MintTokenRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[216]
+	mi := &file_skein_v1_services_proto_msgTypes[218]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12434,7 +12542,7 @@ func (x *MintTokenRequest) String() string {
 func (*MintTokenRequest) ProtoMessage() {}
 
 func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[216]
+	mi := &file_skein_v1_services_proto_msgTypes[218]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12447,7 +12555,7 @@ func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenRequest.ProtoReflect.Descriptor instead.
 func (*MintTokenRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{216}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{218}
 }
 
 func (x *MintTokenRequest) GetUser() string {
@@ -12487,7 +12595,7 @@ type MintTokenResponse struct {
 
 func (x *MintTokenResponse) Reset() {
 	*x = MintTokenResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[217]
+	mi := &file_skein_v1_services_proto_msgTypes[219]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12499,7 +12607,7 @@ func (x *MintTokenResponse) String() string {
 func (*MintTokenResponse) ProtoMessage() {}
 
 func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[217]
+	mi := &file_skein_v1_services_proto_msgTypes[219]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12512,7 +12620,7 @@ func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenResponse.ProtoReflect.Descriptor instead.
 func (*MintTokenResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{217}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{219}
 }
 
 func (x *MintTokenResponse) GetTokens() *Tokens {
@@ -12533,7 +12641,7 @@ type CreateUserRequest struct {
 
 func (x *CreateUserRequest) Reset() {
 	*x = CreateUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[218]
+	mi := &file_skein_v1_services_proto_msgTypes[220]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12545,7 +12653,7 @@ func (x *CreateUserRequest) String() string {
 func (*CreateUserRequest) ProtoMessage() {}
 
 func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[218]
+	mi := &file_skein_v1_services_proto_msgTypes[220]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12558,7 +12666,7 @@ func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserRequest.ProtoReflect.Descriptor instead.
 func (*CreateUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{218}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{220}
 }
 
 func (x *CreateUserRequest) GetUsername() string {
@@ -12591,7 +12699,7 @@ type CreateUserResponse struct {
 
 func (x *CreateUserResponse) Reset() {
 	*x = CreateUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[219]
+	mi := &file_skein_v1_services_proto_msgTypes[221]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12603,7 +12711,7 @@ func (x *CreateUserResponse) String() string {
 func (*CreateUserResponse) ProtoMessage() {}
 
 func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[219]
+	mi := &file_skein_v1_services_proto_msgTypes[221]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12616,7 +12724,7 @@ func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserResponse.ProtoReflect.Descriptor instead.
 func (*CreateUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{219}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{221}
 }
 
 func (x *CreateUserResponse) GetUser() *User {
@@ -12637,7 +12745,7 @@ type ListUsersRequest struct {
 
 func (x *ListUsersRequest) Reset() {
 	*x = ListUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[220]
+	mi := &file_skein_v1_services_proto_msgTypes[222]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12649,7 +12757,7 @@ func (x *ListUsersRequest) String() string {
 func (*ListUsersRequest) ProtoMessage() {}
 
 func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[220]
+	mi := &file_skein_v1_services_proto_msgTypes[222]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12662,7 +12770,7 @@ func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersRequest.ProtoReflect.Descriptor instead.
 func (*ListUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{220}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{222}
 }
 
 func (x *ListUsersRequest) GetLimit() uint32 {
@@ -12689,7 +12797,7 @@ type ListUsersResponse struct {
 
 func (x *ListUsersResponse) Reset() {
 	*x = ListUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[221]
+	mi := &file_skein_v1_services_proto_msgTypes[223]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12701,7 +12809,7 @@ func (x *ListUsersResponse) String() string {
 func (*ListUsersResponse) ProtoMessage() {}
 
 func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[221]
+	mi := &file_skein_v1_services_proto_msgTypes[223]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12714,7 +12822,7 @@ func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersResponse.ProtoReflect.Descriptor instead.
 func (*ListUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{221}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{223}
 }
 
 func (x *ListUsersResponse) GetUsers() []*User {
@@ -12740,7 +12848,7 @@ type ListUserSessionsRequest struct {
 
 func (x *ListUserSessionsRequest) Reset() {
 	*x = ListUserSessionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[222]
+	mi := &file_skein_v1_services_proto_msgTypes[224]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12752,7 +12860,7 @@ func (x *ListUserSessionsRequest) String() string {
 func (*ListUserSessionsRequest) ProtoMessage() {}
 
 func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[222]
+	mi := &file_skein_v1_services_proto_msgTypes[224]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12765,7 +12873,7 @@ func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{222}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{224}
 }
 
 func (x *ListUserSessionsRequest) GetUser() string {
@@ -12784,7 +12892,7 @@ type ListUserSessionsResponse struct {
 
 func (x *ListUserSessionsResponse) Reset() {
 	*x = ListUserSessionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[223]
+	mi := &file_skein_v1_services_proto_msgTypes[225]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12796,7 +12904,7 @@ func (x *ListUserSessionsResponse) String() string {
 func (*ListUserSessionsResponse) ProtoMessage() {}
 
 func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[223]
+	mi := &file_skein_v1_services_proto_msgTypes[225]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12809,7 +12917,7 @@ func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{223}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{225}
 }
 
 func (x *ListUserSessionsResponse) GetSessions() []*Session {
@@ -12830,7 +12938,7 @@ type KickUserRequest struct {
 
 func (x *KickUserRequest) Reset() {
 	*x = KickUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[224]
+	mi := &file_skein_v1_services_proto_msgTypes[226]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12842,7 +12950,7 @@ func (x *KickUserRequest) String() string {
 func (*KickUserRequest) ProtoMessage() {}
 
 func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[224]
+	mi := &file_skein_v1_services_proto_msgTypes[226]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12855,7 +12963,7 @@ func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserRequest.ProtoReflect.Descriptor instead.
 func (*KickUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{224}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{226}
 }
 
 func (x *KickUserRequest) GetUser() string {
@@ -12881,7 +12989,7 @@ type KickUserResponse struct {
 
 func (x *KickUserResponse) Reset() {
 	*x = KickUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[225]
+	mi := &file_skein_v1_services_proto_msgTypes[227]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12893,7 +13001,7 @@ func (x *KickUserResponse) String() string {
 func (*KickUserResponse) ProtoMessage() {}
 
 func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[225]
+	mi := &file_skein_v1_services_proto_msgTypes[227]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12906,7 +13014,7 @@ func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserResponse.ProtoReflect.Descriptor instead.
 func (*KickUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{225}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{227}
 }
 
 func (x *KickUserResponse) GetSessions() uint32 {
@@ -12927,7 +13035,7 @@ type EraseUserRequest struct {
 
 func (x *EraseUserRequest) Reset() {
 	*x = EraseUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[226]
+	mi := &file_skein_v1_services_proto_msgTypes[228]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12939,7 +13047,7 @@ func (x *EraseUserRequest) String() string {
 func (*EraseUserRequest) ProtoMessage() {}
 
 func (x *EraseUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[226]
+	mi := &file_skein_v1_services_proto_msgTypes[228]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12952,7 +13060,7 @@ func (x *EraseUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EraseUserRequest.ProtoReflect.Descriptor instead.
 func (*EraseUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{226}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{228}
 }
 
 func (x *EraseUserRequest) GetUser() string {
@@ -12982,7 +13090,7 @@ type EraseUserResponse struct {
 
 func (x *EraseUserResponse) Reset() {
 	*x = EraseUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[227]
+	mi := &file_skein_v1_services_proto_msgTypes[229]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12994,7 +13102,7 @@ func (x *EraseUserResponse) String() string {
 func (*EraseUserResponse) ProtoMessage() {}
 
 func (x *EraseUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[227]
+	mi := &file_skein_v1_services_proto_msgTypes[229]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13007,7 +13115,7 @@ func (x *EraseUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EraseUserResponse.ProtoReflect.Descriptor instead.
 func (*EraseUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{227}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{229}
 }
 
 func (x *EraseUserResponse) GetMessages() bool {
@@ -13031,6 +13139,103 @@ func (x *EraseUserResponse) GetDoneAtMs() int64 {
 	return 0
 }
 
+type ExportUserRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	User          string                 `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportUserRequest) Reset() {
+	*x = ExportUserRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[230]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportUserRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportUserRequest) ProtoMessage() {}
+
+func (x *ExportUserRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[230]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportUserRequest.ProtoReflect.Descriptor instead.
+func (*ExportUserRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{230}
+}
+
+func (x *ExportUserRequest) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+type ExportUserResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As in BeginExportResponse.
+	Path          string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	UntilMs       int64  `protobuf:"varint,2,opt,name=until_ms,json=untilMs,proto3" json:"until_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportUserResponse) Reset() {
+	*x = ExportUserResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[231]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportUserResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportUserResponse) ProtoMessage() {}
+
+func (x *ExportUserResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[231]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportUserResponse.ProtoReflect.Descriptor instead.
+func (*ExportUserResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{231}
+}
+
+func (x *ExportUserResponse) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *ExportUserResponse) GetUntilMs() int64 {
+	if x != nil {
+		return x.UntilMs
+	}
+	return 0
+}
+
 type CreateGroupForRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The integrator's own id: [A-Za-z0-9_-]{1,64}. The conversation is `grp:<id>`.
@@ -13048,7 +13253,7 @@ type CreateGroupForRequest struct {
 
 func (x *CreateGroupForRequest) Reset() {
 	*x = CreateGroupForRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[228]
+	mi := &file_skein_v1_services_proto_msgTypes[232]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13060,7 +13265,7 @@ func (x *CreateGroupForRequest) String() string {
 func (*CreateGroupForRequest) ProtoMessage() {}
 
 func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[228]
+	mi := &file_skein_v1_services_proto_msgTypes[232]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13073,7 +13278,7 @@ func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForRequest.ProtoReflect.Descriptor instead.
 func (*CreateGroupForRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{228}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{232}
 }
 
 func (x *CreateGroupForRequest) GetId() string {
@@ -13120,7 +13325,7 @@ type CreateGroupForResponse struct {
 
 func (x *CreateGroupForResponse) Reset() {
 	*x = CreateGroupForResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[229]
+	mi := &file_skein_v1_services_proto_msgTypes[233]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13132,7 +13337,7 @@ func (x *CreateGroupForResponse) String() string {
 func (*CreateGroupForResponse) ProtoMessage() {}
 
 func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[229]
+	mi := &file_skein_v1_services_proto_msgTypes[233]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13145,7 +13350,7 @@ func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForResponse.ProtoReflect.Descriptor instead.
 func (*CreateGroupForResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{229}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{233}
 }
 
 func (x *CreateGroupForResponse) GetGroup() *Group {
@@ -13172,7 +13377,7 @@ type RegistrationLink struct {
 
 func (x *RegistrationLink) Reset() {
 	*x = RegistrationLink{}
-	mi := &file_skein_v1_services_proto_msgTypes[230]
+	mi := &file_skein_v1_services_proto_msgTypes[234]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13184,7 +13389,7 @@ func (x *RegistrationLink) String() string {
 func (*RegistrationLink) ProtoMessage() {}
 
 func (x *RegistrationLink) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[230]
+	mi := &file_skein_v1_services_proto_msgTypes[234]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13197,7 +13402,7 @@ func (x *RegistrationLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegistrationLink.ProtoReflect.Descriptor instead.
 func (*RegistrationLink) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{230}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{234}
 }
 
 func (x *RegistrationLink) GetId() string {
@@ -13263,7 +13468,7 @@ type CreateRegistrationLinkRequest struct {
 
 func (x *CreateRegistrationLinkRequest) Reset() {
 	*x = CreateRegistrationLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[231]
+	mi := &file_skein_v1_services_proto_msgTypes[235]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13275,7 +13480,7 @@ func (x *CreateRegistrationLinkRequest) String() string {
 func (*CreateRegistrationLinkRequest) ProtoMessage() {}
 
 func (x *CreateRegistrationLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[231]
+	mi := &file_skein_v1_services_proto_msgTypes[235]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13288,7 +13493,7 @@ func (x *CreateRegistrationLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateRegistrationLinkRequest.ProtoReflect.Descriptor instead.
 func (*CreateRegistrationLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{231}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{235}
 }
 
 func (x *CreateRegistrationLinkRequest) GetNote() string {
@@ -13321,7 +13526,7 @@ type CreateRegistrationLinkResponse struct {
 
 func (x *CreateRegistrationLinkResponse) Reset() {
 	*x = CreateRegistrationLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[232]
+	mi := &file_skein_v1_services_proto_msgTypes[236]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13333,7 +13538,7 @@ func (x *CreateRegistrationLinkResponse) String() string {
 func (*CreateRegistrationLinkResponse) ProtoMessage() {}
 
 func (x *CreateRegistrationLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[232]
+	mi := &file_skein_v1_services_proto_msgTypes[236]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13346,7 +13551,7 @@ func (x *CreateRegistrationLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateRegistrationLinkResponse.ProtoReflect.Descriptor instead.
 func (*CreateRegistrationLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{232}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{236}
 }
 
 func (x *CreateRegistrationLinkResponse) GetLink() *RegistrationLink {
@@ -13364,7 +13569,7 @@ type ListRegistrationLinksRequest struct {
 
 func (x *ListRegistrationLinksRequest) Reset() {
 	*x = ListRegistrationLinksRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[233]
+	mi := &file_skein_v1_services_proto_msgTypes[237]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13376,7 +13581,7 @@ func (x *ListRegistrationLinksRequest) String() string {
 func (*ListRegistrationLinksRequest) ProtoMessage() {}
 
 func (x *ListRegistrationLinksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[233]
+	mi := &file_skein_v1_services_proto_msgTypes[237]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13389,7 +13594,7 @@ func (x *ListRegistrationLinksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRegistrationLinksRequest.ProtoReflect.Descriptor instead.
 func (*ListRegistrationLinksRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{233}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{237}
 }
 
 type ListRegistrationLinksResponse struct {
@@ -13401,7 +13606,7 @@ type ListRegistrationLinksResponse struct {
 
 func (x *ListRegistrationLinksResponse) Reset() {
 	*x = ListRegistrationLinksResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[234]
+	mi := &file_skein_v1_services_proto_msgTypes[238]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13413,7 +13618,7 @@ func (x *ListRegistrationLinksResponse) String() string {
 func (*ListRegistrationLinksResponse) ProtoMessage() {}
 
 func (x *ListRegistrationLinksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[234]
+	mi := &file_skein_v1_services_proto_msgTypes[238]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13426,7 +13631,7 @@ func (x *ListRegistrationLinksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRegistrationLinksResponse.ProtoReflect.Descriptor instead.
 func (*ListRegistrationLinksResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{234}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{238}
 }
 
 func (x *ListRegistrationLinksResponse) GetLinks() []*RegistrationLink {
@@ -13445,7 +13650,7 @@ type RevokeRegistrationLinkRequest struct {
 
 func (x *RevokeRegistrationLinkRequest) Reset() {
 	*x = RevokeRegistrationLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[235]
+	mi := &file_skein_v1_services_proto_msgTypes[239]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13457,7 +13662,7 @@ func (x *RevokeRegistrationLinkRequest) String() string {
 func (*RevokeRegistrationLinkRequest) ProtoMessage() {}
 
 func (x *RevokeRegistrationLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[235]
+	mi := &file_skein_v1_services_proto_msgTypes[239]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13470,7 +13675,7 @@ func (x *RevokeRegistrationLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeRegistrationLinkRequest.ProtoReflect.Descriptor instead.
 func (*RevokeRegistrationLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{235}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{239}
 }
 
 func (x *RevokeRegistrationLinkRequest) GetId() string {
@@ -13488,7 +13693,7 @@ type RevokeRegistrationLinkResponse struct {
 
 func (x *RevokeRegistrationLinkResponse) Reset() {
 	*x = RevokeRegistrationLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[236]
+	mi := &file_skein_v1_services_proto_msgTypes[240]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13500,7 +13705,7 @@ func (x *RevokeRegistrationLinkResponse) String() string {
 func (*RevokeRegistrationLinkResponse) ProtoMessage() {}
 
 func (x *RevokeRegistrationLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[236]
+	mi := &file_skein_v1_services_proto_msgTypes[240]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13513,7 +13718,7 @@ func (x *RevokeRegistrationLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeRegistrationLinkResponse.ProtoReflect.Descriptor instead.
 func (*RevokeRegistrationLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{236}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{240}
 }
 
 type CreateResetLinkRequest struct {
@@ -13530,7 +13735,7 @@ type CreateResetLinkRequest struct {
 
 func (x *CreateResetLinkRequest) Reset() {
 	*x = CreateResetLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[237]
+	mi := &file_skein_v1_services_proto_msgTypes[241]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13542,7 +13747,7 @@ func (x *CreateResetLinkRequest) String() string {
 func (*CreateResetLinkRequest) ProtoMessage() {}
 
 func (x *CreateResetLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[237]
+	mi := &file_skein_v1_services_proto_msgTypes[241]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13555,7 +13760,7 @@ func (x *CreateResetLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateResetLinkRequest.ProtoReflect.Descriptor instead.
 func (*CreateResetLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{237}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{241}
 }
 
 func (x *CreateResetLinkRequest) GetUser() string {
@@ -13589,7 +13794,7 @@ type CreateResetLinkResponse struct {
 
 func (x *CreateResetLinkResponse) Reset() {
 	*x = CreateResetLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[238]
+	mi := &file_skein_v1_services_proto_msgTypes[242]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13601,7 +13806,7 @@ func (x *CreateResetLinkResponse) String() string {
 func (*CreateResetLinkResponse) ProtoMessage() {}
 
 func (x *CreateResetLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[238]
+	mi := &file_skein_v1_services_proto_msgTypes[242]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13614,7 +13819,7 @@ func (x *CreateResetLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateResetLinkResponse.ProtoReflect.Descriptor instead.
 func (*CreateResetLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{238}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{242}
 }
 
 func (x *CreateResetLinkResponse) GetCode() string {
@@ -13719,7 +13924,13 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x14DeleteAccountRequest\x12\x1a\n" +
 	"\bpassword\x18\x01 \x01(\tR\bpassword\x12\x12\n" +
 	"\x04code\x18\x02 \x01(\tR\x04code\"\x17\n" +
-	"\x15DeleteAccountResponse\"M\n" +
+	"\x15DeleteAccountResponse\"D\n" +
+	"\x12BeginExportRequest\x12\x1a\n" +
+	"\bpassword\x18\x01 \x01(\tR\bpassword\x12\x12\n" +
+	"\x04code\x18\x02 \x01(\tR\x04code\"D\n" +
+	"\x13BeginExportResponse\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x19\n" +
+	"\buntil_ms\x18\x02 \x01(\x03R\auntilMs\"M\n" +
 	"\x14ResetPasswordRequest\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12!\n" +
 	"\fnew_password\x18\x02 \x01(\tR\vnewPassword\"\x17\n" +
@@ -14461,7 +14672,12 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\bmessages\x18\x01 \x01(\bR\bmessages\x12\x1e\n" +
 	"\vbegun_at_ms\x18\x02 \x01(\x03R\tbegunAtMs\x12\x1c\n" +
 	"\n" +
-	"done_at_ms\x18\x03 \x01(\x03R\bdoneAtMs\"\x9e\x01\n" +
+	"done_at_ms\x18\x03 \x01(\x03R\bdoneAtMs\"'\n" +
+	"\x11ExportUserRequest\x12\x12\n" +
+	"\x04user\x18\x01 \x01(\tR\x04user\"C\n" +
+	"\x12ExportUserResponse\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x19\n" +
+	"\buntil_ms\x18\x02 \x01(\x03R\auntilMs\"\x9e\x01\n" +
 	"\x15CreateGroupForRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05owner\x18\x02 \x01(\tR\x05owner\x12\x12\n" +
@@ -14534,7 +14750,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\rRetentionKind\x12\x1e\n" +
 	"\x1aRETENTION_KIND_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13RETENTION_KIND_TIME\x10\x01\x12\x1a\n" +
-	"\x16RETENTION_KIND_FOREVER\x10\x022\xd3\x0e\n" +
+	"\x16RETENTION_KIND_FOREVER\x10\x022\x9f\x0f\n" +
 	"\x0eAccountService\x12A\n" +
 	"\bRegister\x12\x19.skein.v1.RegisterRequest\x1a\x1a.skein.v1.RegisterResponse\x128\n" +
 	"\x05Login\x12\x16.skein.v1.LoginRequest\x1a\x17.skein.v1.LoginResponse\x12>\n" +
@@ -14557,7 +14773,8 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\fLinkIdentity\x12\x1d.skein.v1.LinkIdentityRequest\x1a\x1e.skein.v1.LinkIdentityResponse\x12S\n" +
 	"\x0eListIdentities\x12\x1f.skein.v1.ListIdentitiesRequest\x1a .skein.v1.ListIdentitiesResponse\x12S\n" +
 	"\x0eUnlinkIdentity\x12\x1f.skein.v1.UnlinkIdentityRequest\x1a .skein.v1.UnlinkIdentityResponse\x12P\n" +
-	"\rDeleteAccount\x12\x1e.skein.v1.DeleteAccountRequest\x1a\x1f.skein.v1.DeleteAccountResponse\x12S\n" +
+	"\rDeleteAccount\x12\x1e.skein.v1.DeleteAccountRequest\x1a\x1f.skein.v1.DeleteAccountResponse\x12J\n" +
+	"\vBeginExport\x12\x1c.skein.v1.BeginExportRequest\x1a\x1d.skein.v1.BeginExportResponse\x12S\n" +
 	"\x0eChangeUsername\x12\x1f.skein.v1.ChangeUsernameRequest\x1a .skein.v1.ChangeUsernameResponse2\xb1\x02\n" +
 	"\vUserService\x12A\n" +
 	"\bGetUsers\x12\x19.skein.v1.GetUsersRequest\x1a\x1a.skein.v1.GetUsersResponse\x12A\n" +
@@ -14641,7 +14858,8 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x11ListConversations\x12\".skein.v1.ListConversationsRequest\x1a#.skein.v1.ListConversationsResponse\x12A\n" +
 	"\bMarkRead\x12\x19.skein.v1.MarkReadRequest\x1a\x1a.skein.v1.MarkReadResponse\x12G\n" +
 	"\n" +
-	"SetMyState\x12\x1b.skein.v1.SetMyStateRequest\x1a\x1c.skein.v1.SetMyStateResponse2\xeb\t\n" +
+	"SetMyState\x12\x1b.skein.v1.SetMyStateRequest\x1a\x1c.skein.v1.SetMyStateResponse2\xb4\n" +
+	"\n" +
 	"\fAdminService\x12G\n" +
 	"\n" +
 	"ClaimAdmin\x12\x1b.skein.v1.ClaimAdminRequest\x1a\x1c.skein.v1.ClaimAdminResponse\x12D\n" +
@@ -14651,7 +14869,9 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\tListUsers\x12\x1a.skein.v1.ListUsersRequest\x1a\x1b.skein.v1.ListUsersResponse\x12Y\n" +
 	"\x10ListUserSessions\x12!.skein.v1.ListUserSessionsRequest\x1a\".skein.v1.ListUserSessionsResponse\x12A\n" +
 	"\bKickUser\x12\x19.skein.v1.KickUserRequest\x1a\x1a.skein.v1.KickUserResponse\x12D\n" +
-	"\tEraseUser\x12\x1a.skein.v1.EraseUserRequest\x1a\x1b.skein.v1.EraseUserResponse\x12S\n" +
+	"\tEraseUser\x12\x1a.skein.v1.EraseUserRequest\x1a\x1b.skein.v1.EraseUserResponse\x12G\n" +
+	"\n" +
+	"ExportUser\x12\x1b.skein.v1.ExportUserRequest\x1a\x1c.skein.v1.ExportUserResponse\x12S\n" +
 	"\x0eCreateGroupFor\x12\x1f.skein.v1.CreateGroupForRequest\x1a .skein.v1.CreateGroupForResponse\x12M\n" +
 	"\fSetRetention\x12\x1d.skein.v1.SetRetentionRequest\x1a\x1e.skein.v1.SetRetentionResponse\x12M\n" +
 	"\fGetRetention\x12\x1d.skein.v1.GetRetentionRequest\x1a\x1e.skein.v1.GetRetentionResponse\x12k\n" +
@@ -14674,7 +14894,7 @@ func file_skein_v1_services_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 246)
+var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 250)
 var file_skein_v1_services_proto_goTypes = []any{
 	(DmPolicy)(0),                          // 0: skein.v1.DmPolicy
 	(FindPolicy)(0),                        // 1: skein.v1.FindPolicy
@@ -14713,353 +14933,357 @@ var file_skein_v1_services_proto_goTypes = []any{
 	(*NewRecoveryCodesResponse)(nil),       // 34: skein.v1.NewRecoveryCodesResponse
 	(*DeleteAccountRequest)(nil),           // 35: skein.v1.DeleteAccountRequest
 	(*DeleteAccountResponse)(nil),          // 36: skein.v1.DeleteAccountResponse
-	(*ResetPasswordRequest)(nil),           // 37: skein.v1.ResetPasswordRequest
-	(*ResetPasswordResponse)(nil),          // 38: skein.v1.ResetPasswordResponse
-	(*LoginProvider)(nil),                  // 39: skein.v1.LoginProvider
-	(*ListLoginProvidersRequest)(nil),      // 40: skein.v1.ListLoginProvidersRequest
-	(*ListLoginProvidersResponse)(nil),     // 41: skein.v1.ListLoginProvidersResponse
-	(*BeginProviderLoginRequest)(nil),      // 42: skein.v1.BeginProviderLoginRequest
-	(*BeginProviderLoginResponse)(nil),     // 43: skein.v1.BeginProviderLoginResponse
-	(*AnswerProviderLoginRequest)(nil),     // 44: skein.v1.AnswerProviderLoginRequest
-	(*AnswerProviderLoginResponse)(nil),    // 45: skein.v1.AnswerProviderLoginResponse
-	(*FinishProviderLoginRequest)(nil),     // 46: skein.v1.FinishProviderLoginRequest
-	(*FinishProviderLoginResponse)(nil),    // 47: skein.v1.FinishProviderLoginResponse
-	(*Identity)(nil),                       // 48: skein.v1.Identity
-	(*LinkIdentityRequest)(nil),            // 49: skein.v1.LinkIdentityRequest
-	(*LinkIdentityResponse)(nil),           // 50: skein.v1.LinkIdentityResponse
-	(*ListIdentitiesRequest)(nil),          // 51: skein.v1.ListIdentitiesRequest
-	(*ListIdentitiesResponse)(nil),         // 52: skein.v1.ListIdentitiesResponse
-	(*UnlinkIdentityRequest)(nil),          // 53: skein.v1.UnlinkIdentityRequest
-	(*UnlinkIdentityResponse)(nil),         // 54: skein.v1.UnlinkIdentityResponse
-	(*ChangeUsernameRequest)(nil),          // 55: skein.v1.ChangeUsernameRequest
-	(*ChangeUsernameResponse)(nil),         // 56: skein.v1.ChangeUsernameResponse
-	(*User)(nil),                           // 57: skein.v1.User
-	(*GetUsersRequest)(nil),                // 58: skein.v1.GetUsersRequest
-	(*GetUsersResponse)(nil),               // 59: skein.v1.GetUsersResponse
-	(*FindUserRequest)(nil),                // 60: skein.v1.FindUserRequest
-	(*FindUserResponse)(nil),               // 61: skein.v1.FindUserResponse
-	(*SearchUsersRequest)(nil),             // 62: skein.v1.SearchUsersRequest
-	(*SearchUsersResponse)(nil),            // 63: skein.v1.SearchUsersResponse
-	(*UpdateProfileRequest)(nil),           // 64: skein.v1.UpdateProfileRequest
-	(*UpdateProfileResponse)(nil),          // 65: skein.v1.UpdateProfileResponse
-	(*Contact)(nil),                        // 66: skein.v1.Contact
-	(*RequestContactRequest)(nil),          // 67: skein.v1.RequestContactRequest
-	(*RequestContactResponse)(nil),         // 68: skein.v1.RequestContactResponse
-	(*AcceptContactRequest)(nil),           // 69: skein.v1.AcceptContactRequest
-	(*AcceptContactResponse)(nil),          // 70: skein.v1.AcceptContactResponse
-	(*RefuseContactRequest)(nil),           // 71: skein.v1.RefuseContactRequest
-	(*RefuseContactResponse)(nil),          // 72: skein.v1.RefuseContactResponse
-	(*RemoveContactRequest)(nil),           // 73: skein.v1.RemoveContactRequest
-	(*RemoveContactResponse)(nil),          // 74: skein.v1.RemoveContactResponse
-	(*BlockUserRequest)(nil),               // 75: skein.v1.BlockUserRequest
-	(*BlockUserResponse)(nil),              // 76: skein.v1.BlockUserResponse
-	(*UnblockUserRequest)(nil),             // 77: skein.v1.UnblockUserRequest
-	(*UnblockUserResponse)(nil),            // 78: skein.v1.UnblockUserResponse
-	(*SetRemarkRequest)(nil),               // 79: skein.v1.SetRemarkRequest
-	(*SetRemarkResponse)(nil),              // 80: skein.v1.SetRemarkResponse
-	(*SetTagsRequest)(nil),                 // 81: skein.v1.SetTagsRequest
-	(*SetTagsResponse)(nil),                // 82: skein.v1.SetTagsResponse
-	(*ListContactsRequest)(nil),            // 83: skein.v1.ListContactsRequest
-	(*ListContactsResponse)(nil),           // 84: skein.v1.ListContactsResponse
-	(*Group)(nil),                          // 85: skein.v1.Group
-	(*Member)(nil),                         // 86: skein.v1.Member
-	(*CreateGroupRequest)(nil),             // 87: skein.v1.CreateGroupRequest
-	(*CreateGroupResponse)(nil),            // 88: skein.v1.CreateGroupResponse
-	(*GetGroupRequest)(nil),                // 89: skein.v1.GetGroupRequest
-	(*GetGroupResponse)(nil),               // 90: skein.v1.GetGroupResponse
-	(*RenameGroupRequest)(nil),             // 91: skein.v1.RenameGroupRequest
-	(*RenameGroupResponse)(nil),            // 92: skein.v1.RenameGroupResponse
-	(*UpdateGroupRequest)(nil),             // 93: skein.v1.UpdateGroupRequest
-	(*UpdateGroupResponse)(nil),            // 94: skein.v1.UpdateGroupResponse
-	(*ListMembersRequest)(nil),             // 95: skein.v1.ListMembersRequest
-	(*ListMembersResponse)(nil),            // 96: skein.v1.ListMembersResponse
-	(*AddMembersRequest)(nil),              // 97: skein.v1.AddMembersRequest
-	(*AddMembersResponse)(nil),             // 98: skein.v1.AddMembersResponse
-	(*RemoveMembersRequest)(nil),           // 99: skein.v1.RemoveMembersRequest
-	(*RemoveMembersResponse)(nil),          // 100: skein.v1.RemoveMembersResponse
-	(*LeaveGroupRequest)(nil),              // 101: skein.v1.LeaveGroupRequest
-	(*LeaveGroupResponse)(nil),             // 102: skein.v1.LeaveGroupResponse
-	(*DismissGroupRequest)(nil),            // 103: skein.v1.DismissGroupRequest
-	(*DismissGroupResponse)(nil),           // 104: skein.v1.DismissGroupResponse
-	(*SetNicknameRequest)(nil),             // 105: skein.v1.SetNicknameRequest
-	(*SetNicknameResponse)(nil),            // 106: skein.v1.SetNicknameResponse
-	(*SetRoleRequest)(nil),                 // 107: skein.v1.SetRoleRequest
-	(*SetRoleResponse)(nil),                // 108: skein.v1.SetRoleResponse
-	(*TransferOwnershipRequest)(nil),       // 109: skein.v1.TransferOwnershipRequest
-	(*TransferOwnershipResponse)(nil),      // 110: skein.v1.TransferOwnershipResponse
-	(*MuteMemberRequest)(nil),              // 111: skein.v1.MuteMemberRequest
-	(*MuteMemberResponse)(nil),             // 112: skein.v1.MuteMemberResponse
-	(*Ban)(nil),                            // 113: skein.v1.Ban
-	(*BanMemberRequest)(nil),               // 114: skein.v1.BanMemberRequest
-	(*BanMemberResponse)(nil),              // 115: skein.v1.BanMemberResponse
-	(*UnbanMemberRequest)(nil),             // 116: skein.v1.UnbanMemberRequest
-	(*UnbanMemberResponse)(nil),            // 117: skein.v1.UnbanMemberResponse
-	(*ListBansRequest)(nil),                // 118: skein.v1.ListBansRequest
-	(*ListBansResponse)(nil),               // 119: skein.v1.ListBansResponse
-	(*Invitation)(nil),                     // 120: skein.v1.Invitation
-	(*ListInvitationsRequest)(nil),         // 121: skein.v1.ListInvitationsRequest
-	(*ListInvitationsResponse)(nil),        // 122: skein.v1.ListInvitationsResponse
-	(*AcceptInvitationRequest)(nil),        // 123: skein.v1.AcceptInvitationRequest
-	(*AcceptInvitationResponse)(nil),       // 124: skein.v1.AcceptInvitationResponse
-	(*RefuseInvitationRequest)(nil),        // 125: skein.v1.RefuseInvitationRequest
-	(*RefuseInvitationResponse)(nil),       // 126: skein.v1.RefuseInvitationResponse
-	(*InviteLink)(nil),                     // 127: skein.v1.InviteLink
-	(*CreateInviteLinkRequest)(nil),        // 128: skein.v1.CreateInviteLinkRequest
-	(*CreateInviteLinkResponse)(nil),       // 129: skein.v1.CreateInviteLinkResponse
-	(*ListInviteLinksRequest)(nil),         // 130: skein.v1.ListInviteLinksRequest
-	(*ListInviteLinksResponse)(nil),        // 131: skein.v1.ListInviteLinksResponse
-	(*RevokeInviteLinkRequest)(nil),        // 132: skein.v1.RevokeInviteLinkRequest
-	(*RevokeInviteLinkResponse)(nil),       // 133: skein.v1.RevokeInviteLinkResponse
-	(*GetInviteLinkRequest)(nil),           // 134: skein.v1.GetInviteLinkRequest
-	(*GetInviteLinkResponse)(nil),          // 135: skein.v1.GetInviteLinkResponse
-	(*JoinByLinkRequest)(nil),              // 136: skein.v1.JoinByLinkRequest
-	(*JoinByLinkResponse)(nil),             // 137: skein.v1.JoinByLinkResponse
-	(*JoinRequest)(nil),                    // 138: skein.v1.JoinRequest
-	(*RequestToJoinRequest)(nil),           // 139: skein.v1.RequestToJoinRequest
-	(*RequestToJoinResponse)(nil),          // 140: skein.v1.RequestToJoinResponse
-	(*WithdrawJoinRequest)(nil),            // 141: skein.v1.WithdrawJoinRequest
-	(*WithdrawJoinResponse)(nil),           // 142: skein.v1.WithdrawJoinResponse
-	(*ListJoinRequestsRequest)(nil),        // 143: skein.v1.ListJoinRequestsRequest
-	(*ListJoinRequestsResponse)(nil),       // 144: skein.v1.ListJoinRequestsResponse
-	(*ApproveJoinRequest)(nil),             // 145: skein.v1.ApproveJoinRequest
-	(*ApproveJoinResponse)(nil),            // 146: skein.v1.ApproveJoinResponse
-	(*RefuseJoinRequest)(nil),              // 147: skein.v1.RefuseJoinRequest
-	(*RefuseJoinResponse)(nil),             // 148: skein.v1.RefuseJoinResponse
-	(*MediaPlace)(nil),                     // 149: skein.v1.MediaPlace
-	(*GetMediaRequest)(nil),                // 150: skein.v1.GetMediaRequest
-	(*GetMediaResponse)(nil),               // 151: skein.v1.GetMediaResponse
-	(*LinkMediaRequest)(nil),               // 152: skein.v1.LinkMediaRequest
-	(*LinkMediaResponse)(nil),              // 153: skein.v1.LinkMediaResponse
-	(*DeleteMediaRequest)(nil),             // 154: skein.v1.DeleteMediaRequest
-	(*DeleteMediaResponse)(nil),            // 155: skein.v1.DeleteMediaResponse
-	(*SendMessageRequest)(nil),             // 156: skein.v1.SendMessageRequest
-	(*SendMessageResponse)(nil),            // 157: skein.v1.SendMessageResponse
-	(*StreamMessageRequest)(nil),           // 158: skein.v1.StreamMessageRequest
-	(*StreamMessageResponse)(nil),          // 159: skein.v1.StreamMessageResponse
-	(*RecallMessageRequest)(nil),           // 160: skein.v1.RecallMessageRequest
-	(*RecallMessageResponse)(nil),          // 161: skein.v1.RecallMessageResponse
-	(*EditMessageRequest)(nil),             // 162: skein.v1.EditMessageRequest
-	(*EditMessageResponse)(nil),            // 163: skein.v1.EditMessageResponse
-	(*ListEditsRequest)(nil),               // 164: skein.v1.ListEditsRequest
-	(*ListEditsResponse)(nil),              // 165: skein.v1.ListEditsResponse
-	(*Edited)(nil),                         // 166: skein.v1.Edited
-	(*ReactToMessageRequest)(nil),          // 167: skein.v1.ReactToMessageRequest
-	(*ReactToMessageResponse)(nil),         // 168: skein.v1.ReactToMessageResponse
-	(*ListReactionsRequest)(nil),           // 169: skein.v1.ListReactionsRequest
-	(*ListReactionsResponse)(nil),          // 170: skein.v1.ListReactionsResponse
-	(*ListReadersRequest)(nil),             // 171: skein.v1.ListReadersRequest
-	(*ListReadersResponse)(nil),            // 172: skein.v1.ListReadersResponse
-	(*Reacted)(nil),                        // 173: skein.v1.Reacted
-	(*VoteInPollRequest)(nil),              // 174: skein.v1.VoteInPollRequest
-	(*VoteInPollResponse)(nil),             // 175: skein.v1.VoteInPollResponse
-	(*EndPollRequest)(nil),                 // 176: skein.v1.EndPollRequest
-	(*EndPollResponse)(nil),                // 177: skein.v1.EndPollResponse
-	(*ListVotesRequest)(nil),               // 178: skein.v1.ListVotesRequest
-	(*ListVotesResponse)(nil),              // 179: skein.v1.ListVotesResponse
-	(*ForwardMessagesRequest)(nil),         // 180: skein.v1.ForwardMessagesRequest
-	(*ForwardSource)(nil),                  // 181: skein.v1.ForwardSource
-	(*ForwardMerge)(nil),                   // 182: skein.v1.ForwardMerge
-	(*ForwardMessagesResponse)(nil),        // 183: skein.v1.ForwardMessagesResponse
-	(*Forwarded)(nil),                      // 184: skein.v1.Forwarded
-	(*PinMessageRequest)(nil),              // 185: skein.v1.PinMessageRequest
-	(*PinMessageResponse)(nil),             // 186: skein.v1.PinMessageResponse
-	(*ListPinsRequest)(nil),                // 187: skein.v1.ListPinsRequest
-	(*ListPinsResponse)(nil),               // 188: skein.v1.ListPinsResponse
-	(*ScheduleMessageRequest)(nil),         // 189: skein.v1.ScheduleMessageRequest
-	(*ScheduleMessageResponse)(nil),        // 190: skein.v1.ScheduleMessageResponse
-	(*Scheduled)(nil),                      // 191: skein.v1.Scheduled
-	(*ListScheduledRequest)(nil),           // 192: skein.v1.ListScheduledRequest
-	(*ListScheduledResponse)(nil),          // 193: skein.v1.ListScheduledResponse
-	(*ChangeScheduledRequest)(nil),         // 194: skein.v1.ChangeScheduledRequest
-	(*ChangeScheduledResponse)(nil),        // 195: skein.v1.ChangeScheduledResponse
-	(*CancelScheduledRequest)(nil),         // 196: skein.v1.CancelScheduledRequest
-	(*CancelScheduledResponse)(nil),        // 197: skein.v1.CancelScheduledResponse
-	(*Voted)(nil),                          // 198: skein.v1.Voted
-	(*ListMentionsRequest)(nil),            // 199: skein.v1.ListMentionsRequest
-	(*ListMentionsResponse)(nil),           // 200: skein.v1.ListMentionsResponse
-	(*SearchMessagesRequest)(nil),          // 201: skein.v1.SearchMessagesRequest
-	(*SearchMessagesResponse)(nil),         // 202: skein.v1.SearchMessagesResponse
-	(*FoundMessage)(nil),                   // 203: skein.v1.FoundMessage
-	(*TextMatch)(nil),                      // 204: skein.v1.TextMatch
-	(*ListEntriesRequest)(nil),             // 205: skein.v1.ListEntriesRequest
-	(*ListEntriesResponse)(nil),            // 206: skein.v1.ListEntriesResponse
-	(*ListConversationsRequest)(nil),       // 207: skein.v1.ListConversationsRequest
-	(*ListConversationsResponse)(nil),      // 208: skein.v1.ListConversationsResponse
-	(*MarkReadRequest)(nil),                // 209: skein.v1.MarkReadRequest
-	(*MarkReadResponse)(nil),               // 210: skein.v1.MarkReadResponse
-	(*SetMyStateRequest)(nil),              // 211: skein.v1.SetMyStateRequest
-	(*SetLifetimeRequest)(nil),             // 212: skein.v1.SetLifetimeRequest
-	(*SetLifetimeResponse)(nil),            // 213: skein.v1.SetLifetimeResponse
-	(*SetMyStateResponse)(nil),             // 214: skein.v1.SetMyStateResponse
-	(*SetUsernameRequest)(nil),             // 215: skein.v1.SetUsernameRequest
-	(*SetUsernameResponse)(nil),            // 216: skein.v1.SetUsernameResponse
-	(*SetRetentionRequest)(nil),            // 217: skein.v1.SetRetentionRequest
-	(*SetRetentionResponse)(nil),           // 218: skein.v1.SetRetentionResponse
-	(*GetRetentionRequest)(nil),            // 219: skein.v1.GetRetentionRequest
-	(*GetRetentionResponse)(nil),           // 220: skein.v1.GetRetentionResponse
-	(*ClaimAdminRequest)(nil),              // 221: skein.v1.ClaimAdminRequest
-	(*ClaimAdminResponse)(nil),             // 222: skein.v1.ClaimAdminResponse
-	(*MintTokenRequest)(nil),               // 223: skein.v1.MintTokenRequest
-	(*MintTokenResponse)(nil),              // 224: skein.v1.MintTokenResponse
-	(*CreateUserRequest)(nil),              // 225: skein.v1.CreateUserRequest
-	(*CreateUserResponse)(nil),             // 226: skein.v1.CreateUserResponse
-	(*ListUsersRequest)(nil),               // 227: skein.v1.ListUsersRequest
-	(*ListUsersResponse)(nil),              // 228: skein.v1.ListUsersResponse
-	(*ListUserSessionsRequest)(nil),        // 229: skein.v1.ListUserSessionsRequest
-	(*ListUserSessionsResponse)(nil),       // 230: skein.v1.ListUserSessionsResponse
-	(*KickUserRequest)(nil),                // 231: skein.v1.KickUserRequest
-	(*KickUserResponse)(nil),               // 232: skein.v1.KickUserResponse
-	(*EraseUserRequest)(nil),               // 233: skein.v1.EraseUserRequest
-	(*EraseUserResponse)(nil),              // 234: skein.v1.EraseUserResponse
-	(*CreateGroupForRequest)(nil),          // 235: skein.v1.CreateGroupForRequest
-	(*CreateGroupForResponse)(nil),         // 236: skein.v1.CreateGroupForResponse
-	(*RegistrationLink)(nil),               // 237: skein.v1.RegistrationLink
-	(*CreateRegistrationLinkRequest)(nil),  // 238: skein.v1.CreateRegistrationLinkRequest
-	(*CreateRegistrationLinkResponse)(nil), // 239: skein.v1.CreateRegistrationLinkResponse
-	(*ListRegistrationLinksRequest)(nil),   // 240: skein.v1.ListRegistrationLinksRequest
-	(*ListRegistrationLinksResponse)(nil),  // 241: skein.v1.ListRegistrationLinksResponse
-	(*RevokeRegistrationLinkRequest)(nil),  // 242: skein.v1.RevokeRegistrationLinkRequest
-	(*RevokeRegistrationLinkResponse)(nil), // 243: skein.v1.RevokeRegistrationLinkResponse
-	(*CreateResetLinkRequest)(nil),         // 244: skein.v1.CreateResetLinkRequest
-	(*CreateResetLinkResponse)(nil),        // 245: skein.v1.CreateResetLinkResponse
-	nil,                                    // 246: skein.v1.User.ExtraEntry
-	nil,                                    // 247: skein.v1.UpdateProfileRequest.ExtraEntry
-	nil,                                    // 248: skein.v1.Group.ExtraEntry
-	nil,                                    // 249: skein.v1.UpdateGroupRequest.ExtraEntry
-	nil,                                    // 250: skein.v1.SendMessageRequest.ExtraEntry
-	nil,                                    // 251: skein.v1.EditMessageRequest.ExtraEntry
-	nil,                                    // 252: skein.v1.Edited.ExtraEntry
-	(*Device)(nil),                         // 253: skein.v1.Device
-	(Role)(0),                              // 254: skein.v1.Role
-	(GroupPower)(0),                        // 255: skein.v1.GroupPower
-	(JoinMode)(0),                          // 256: skein.v1.JoinMode
-	(GroupHistory)(0),                      // 257: skein.v1.GroupHistory
-	(*Media)(nil),                          // 258: skein.v1.Media
-	(*Content)(nil),                        // 259: skein.v1.Content
-	(*Poll)(nil),                           // 260: skein.v1.Poll
-	(GroupMention)(0),                      // 261: skein.v1.GroupMention
-	(*Error)(nil),                          // 262: skein.v1.Error
-	(*Entry)(nil),                          // 263: skein.v1.Entry
-	(*Newest)(nil),                         // 264: skein.v1.Newest
-	(*SyncDelta)(nil),                      // 265: skein.v1.SyncDelta
-	(*MyState)(nil),                        // 266: skein.v1.MyState
-	(*GroupChange)(nil),                    // 267: skein.v1.GroupChange
+	(*BeginExportRequest)(nil),             // 37: skein.v1.BeginExportRequest
+	(*BeginExportResponse)(nil),            // 38: skein.v1.BeginExportResponse
+	(*ResetPasswordRequest)(nil),           // 39: skein.v1.ResetPasswordRequest
+	(*ResetPasswordResponse)(nil),          // 40: skein.v1.ResetPasswordResponse
+	(*LoginProvider)(nil),                  // 41: skein.v1.LoginProvider
+	(*ListLoginProvidersRequest)(nil),      // 42: skein.v1.ListLoginProvidersRequest
+	(*ListLoginProvidersResponse)(nil),     // 43: skein.v1.ListLoginProvidersResponse
+	(*BeginProviderLoginRequest)(nil),      // 44: skein.v1.BeginProviderLoginRequest
+	(*BeginProviderLoginResponse)(nil),     // 45: skein.v1.BeginProviderLoginResponse
+	(*AnswerProviderLoginRequest)(nil),     // 46: skein.v1.AnswerProviderLoginRequest
+	(*AnswerProviderLoginResponse)(nil),    // 47: skein.v1.AnswerProviderLoginResponse
+	(*FinishProviderLoginRequest)(nil),     // 48: skein.v1.FinishProviderLoginRequest
+	(*FinishProviderLoginResponse)(nil),    // 49: skein.v1.FinishProviderLoginResponse
+	(*Identity)(nil),                       // 50: skein.v1.Identity
+	(*LinkIdentityRequest)(nil),            // 51: skein.v1.LinkIdentityRequest
+	(*LinkIdentityResponse)(nil),           // 52: skein.v1.LinkIdentityResponse
+	(*ListIdentitiesRequest)(nil),          // 53: skein.v1.ListIdentitiesRequest
+	(*ListIdentitiesResponse)(nil),         // 54: skein.v1.ListIdentitiesResponse
+	(*UnlinkIdentityRequest)(nil),          // 55: skein.v1.UnlinkIdentityRequest
+	(*UnlinkIdentityResponse)(nil),         // 56: skein.v1.UnlinkIdentityResponse
+	(*ChangeUsernameRequest)(nil),          // 57: skein.v1.ChangeUsernameRequest
+	(*ChangeUsernameResponse)(nil),         // 58: skein.v1.ChangeUsernameResponse
+	(*User)(nil),                           // 59: skein.v1.User
+	(*GetUsersRequest)(nil),                // 60: skein.v1.GetUsersRequest
+	(*GetUsersResponse)(nil),               // 61: skein.v1.GetUsersResponse
+	(*FindUserRequest)(nil),                // 62: skein.v1.FindUserRequest
+	(*FindUserResponse)(nil),               // 63: skein.v1.FindUserResponse
+	(*SearchUsersRequest)(nil),             // 64: skein.v1.SearchUsersRequest
+	(*SearchUsersResponse)(nil),            // 65: skein.v1.SearchUsersResponse
+	(*UpdateProfileRequest)(nil),           // 66: skein.v1.UpdateProfileRequest
+	(*UpdateProfileResponse)(nil),          // 67: skein.v1.UpdateProfileResponse
+	(*Contact)(nil),                        // 68: skein.v1.Contact
+	(*RequestContactRequest)(nil),          // 69: skein.v1.RequestContactRequest
+	(*RequestContactResponse)(nil),         // 70: skein.v1.RequestContactResponse
+	(*AcceptContactRequest)(nil),           // 71: skein.v1.AcceptContactRequest
+	(*AcceptContactResponse)(nil),          // 72: skein.v1.AcceptContactResponse
+	(*RefuseContactRequest)(nil),           // 73: skein.v1.RefuseContactRequest
+	(*RefuseContactResponse)(nil),          // 74: skein.v1.RefuseContactResponse
+	(*RemoveContactRequest)(nil),           // 75: skein.v1.RemoveContactRequest
+	(*RemoveContactResponse)(nil),          // 76: skein.v1.RemoveContactResponse
+	(*BlockUserRequest)(nil),               // 77: skein.v1.BlockUserRequest
+	(*BlockUserResponse)(nil),              // 78: skein.v1.BlockUserResponse
+	(*UnblockUserRequest)(nil),             // 79: skein.v1.UnblockUserRequest
+	(*UnblockUserResponse)(nil),            // 80: skein.v1.UnblockUserResponse
+	(*SetRemarkRequest)(nil),               // 81: skein.v1.SetRemarkRequest
+	(*SetRemarkResponse)(nil),              // 82: skein.v1.SetRemarkResponse
+	(*SetTagsRequest)(nil),                 // 83: skein.v1.SetTagsRequest
+	(*SetTagsResponse)(nil),                // 84: skein.v1.SetTagsResponse
+	(*ListContactsRequest)(nil),            // 85: skein.v1.ListContactsRequest
+	(*ListContactsResponse)(nil),           // 86: skein.v1.ListContactsResponse
+	(*Group)(nil),                          // 87: skein.v1.Group
+	(*Member)(nil),                         // 88: skein.v1.Member
+	(*CreateGroupRequest)(nil),             // 89: skein.v1.CreateGroupRequest
+	(*CreateGroupResponse)(nil),            // 90: skein.v1.CreateGroupResponse
+	(*GetGroupRequest)(nil),                // 91: skein.v1.GetGroupRequest
+	(*GetGroupResponse)(nil),               // 92: skein.v1.GetGroupResponse
+	(*RenameGroupRequest)(nil),             // 93: skein.v1.RenameGroupRequest
+	(*RenameGroupResponse)(nil),            // 94: skein.v1.RenameGroupResponse
+	(*UpdateGroupRequest)(nil),             // 95: skein.v1.UpdateGroupRequest
+	(*UpdateGroupResponse)(nil),            // 96: skein.v1.UpdateGroupResponse
+	(*ListMembersRequest)(nil),             // 97: skein.v1.ListMembersRequest
+	(*ListMembersResponse)(nil),            // 98: skein.v1.ListMembersResponse
+	(*AddMembersRequest)(nil),              // 99: skein.v1.AddMembersRequest
+	(*AddMembersResponse)(nil),             // 100: skein.v1.AddMembersResponse
+	(*RemoveMembersRequest)(nil),           // 101: skein.v1.RemoveMembersRequest
+	(*RemoveMembersResponse)(nil),          // 102: skein.v1.RemoveMembersResponse
+	(*LeaveGroupRequest)(nil),              // 103: skein.v1.LeaveGroupRequest
+	(*LeaveGroupResponse)(nil),             // 104: skein.v1.LeaveGroupResponse
+	(*DismissGroupRequest)(nil),            // 105: skein.v1.DismissGroupRequest
+	(*DismissGroupResponse)(nil),           // 106: skein.v1.DismissGroupResponse
+	(*SetNicknameRequest)(nil),             // 107: skein.v1.SetNicknameRequest
+	(*SetNicknameResponse)(nil),            // 108: skein.v1.SetNicknameResponse
+	(*SetRoleRequest)(nil),                 // 109: skein.v1.SetRoleRequest
+	(*SetRoleResponse)(nil),                // 110: skein.v1.SetRoleResponse
+	(*TransferOwnershipRequest)(nil),       // 111: skein.v1.TransferOwnershipRequest
+	(*TransferOwnershipResponse)(nil),      // 112: skein.v1.TransferOwnershipResponse
+	(*MuteMemberRequest)(nil),              // 113: skein.v1.MuteMemberRequest
+	(*MuteMemberResponse)(nil),             // 114: skein.v1.MuteMemberResponse
+	(*Ban)(nil),                            // 115: skein.v1.Ban
+	(*BanMemberRequest)(nil),               // 116: skein.v1.BanMemberRequest
+	(*BanMemberResponse)(nil),              // 117: skein.v1.BanMemberResponse
+	(*UnbanMemberRequest)(nil),             // 118: skein.v1.UnbanMemberRequest
+	(*UnbanMemberResponse)(nil),            // 119: skein.v1.UnbanMemberResponse
+	(*ListBansRequest)(nil),                // 120: skein.v1.ListBansRequest
+	(*ListBansResponse)(nil),               // 121: skein.v1.ListBansResponse
+	(*Invitation)(nil),                     // 122: skein.v1.Invitation
+	(*ListInvitationsRequest)(nil),         // 123: skein.v1.ListInvitationsRequest
+	(*ListInvitationsResponse)(nil),        // 124: skein.v1.ListInvitationsResponse
+	(*AcceptInvitationRequest)(nil),        // 125: skein.v1.AcceptInvitationRequest
+	(*AcceptInvitationResponse)(nil),       // 126: skein.v1.AcceptInvitationResponse
+	(*RefuseInvitationRequest)(nil),        // 127: skein.v1.RefuseInvitationRequest
+	(*RefuseInvitationResponse)(nil),       // 128: skein.v1.RefuseInvitationResponse
+	(*InviteLink)(nil),                     // 129: skein.v1.InviteLink
+	(*CreateInviteLinkRequest)(nil),        // 130: skein.v1.CreateInviteLinkRequest
+	(*CreateInviteLinkResponse)(nil),       // 131: skein.v1.CreateInviteLinkResponse
+	(*ListInviteLinksRequest)(nil),         // 132: skein.v1.ListInviteLinksRequest
+	(*ListInviteLinksResponse)(nil),        // 133: skein.v1.ListInviteLinksResponse
+	(*RevokeInviteLinkRequest)(nil),        // 134: skein.v1.RevokeInviteLinkRequest
+	(*RevokeInviteLinkResponse)(nil),       // 135: skein.v1.RevokeInviteLinkResponse
+	(*GetInviteLinkRequest)(nil),           // 136: skein.v1.GetInviteLinkRequest
+	(*GetInviteLinkResponse)(nil),          // 137: skein.v1.GetInviteLinkResponse
+	(*JoinByLinkRequest)(nil),              // 138: skein.v1.JoinByLinkRequest
+	(*JoinByLinkResponse)(nil),             // 139: skein.v1.JoinByLinkResponse
+	(*JoinRequest)(nil),                    // 140: skein.v1.JoinRequest
+	(*RequestToJoinRequest)(nil),           // 141: skein.v1.RequestToJoinRequest
+	(*RequestToJoinResponse)(nil),          // 142: skein.v1.RequestToJoinResponse
+	(*WithdrawJoinRequest)(nil),            // 143: skein.v1.WithdrawJoinRequest
+	(*WithdrawJoinResponse)(nil),           // 144: skein.v1.WithdrawJoinResponse
+	(*ListJoinRequestsRequest)(nil),        // 145: skein.v1.ListJoinRequestsRequest
+	(*ListJoinRequestsResponse)(nil),       // 146: skein.v1.ListJoinRequestsResponse
+	(*ApproveJoinRequest)(nil),             // 147: skein.v1.ApproveJoinRequest
+	(*ApproveJoinResponse)(nil),            // 148: skein.v1.ApproveJoinResponse
+	(*RefuseJoinRequest)(nil),              // 149: skein.v1.RefuseJoinRequest
+	(*RefuseJoinResponse)(nil),             // 150: skein.v1.RefuseJoinResponse
+	(*MediaPlace)(nil),                     // 151: skein.v1.MediaPlace
+	(*GetMediaRequest)(nil),                // 152: skein.v1.GetMediaRequest
+	(*GetMediaResponse)(nil),               // 153: skein.v1.GetMediaResponse
+	(*LinkMediaRequest)(nil),               // 154: skein.v1.LinkMediaRequest
+	(*LinkMediaResponse)(nil),              // 155: skein.v1.LinkMediaResponse
+	(*DeleteMediaRequest)(nil),             // 156: skein.v1.DeleteMediaRequest
+	(*DeleteMediaResponse)(nil),            // 157: skein.v1.DeleteMediaResponse
+	(*SendMessageRequest)(nil),             // 158: skein.v1.SendMessageRequest
+	(*SendMessageResponse)(nil),            // 159: skein.v1.SendMessageResponse
+	(*StreamMessageRequest)(nil),           // 160: skein.v1.StreamMessageRequest
+	(*StreamMessageResponse)(nil),          // 161: skein.v1.StreamMessageResponse
+	(*RecallMessageRequest)(nil),           // 162: skein.v1.RecallMessageRequest
+	(*RecallMessageResponse)(nil),          // 163: skein.v1.RecallMessageResponse
+	(*EditMessageRequest)(nil),             // 164: skein.v1.EditMessageRequest
+	(*EditMessageResponse)(nil),            // 165: skein.v1.EditMessageResponse
+	(*ListEditsRequest)(nil),               // 166: skein.v1.ListEditsRequest
+	(*ListEditsResponse)(nil),              // 167: skein.v1.ListEditsResponse
+	(*Edited)(nil),                         // 168: skein.v1.Edited
+	(*ReactToMessageRequest)(nil),          // 169: skein.v1.ReactToMessageRequest
+	(*ReactToMessageResponse)(nil),         // 170: skein.v1.ReactToMessageResponse
+	(*ListReactionsRequest)(nil),           // 171: skein.v1.ListReactionsRequest
+	(*ListReactionsResponse)(nil),          // 172: skein.v1.ListReactionsResponse
+	(*ListReadersRequest)(nil),             // 173: skein.v1.ListReadersRequest
+	(*ListReadersResponse)(nil),            // 174: skein.v1.ListReadersResponse
+	(*Reacted)(nil),                        // 175: skein.v1.Reacted
+	(*VoteInPollRequest)(nil),              // 176: skein.v1.VoteInPollRequest
+	(*VoteInPollResponse)(nil),             // 177: skein.v1.VoteInPollResponse
+	(*EndPollRequest)(nil),                 // 178: skein.v1.EndPollRequest
+	(*EndPollResponse)(nil),                // 179: skein.v1.EndPollResponse
+	(*ListVotesRequest)(nil),               // 180: skein.v1.ListVotesRequest
+	(*ListVotesResponse)(nil),              // 181: skein.v1.ListVotesResponse
+	(*ForwardMessagesRequest)(nil),         // 182: skein.v1.ForwardMessagesRequest
+	(*ForwardSource)(nil),                  // 183: skein.v1.ForwardSource
+	(*ForwardMerge)(nil),                   // 184: skein.v1.ForwardMerge
+	(*ForwardMessagesResponse)(nil),        // 185: skein.v1.ForwardMessagesResponse
+	(*Forwarded)(nil),                      // 186: skein.v1.Forwarded
+	(*PinMessageRequest)(nil),              // 187: skein.v1.PinMessageRequest
+	(*PinMessageResponse)(nil),             // 188: skein.v1.PinMessageResponse
+	(*ListPinsRequest)(nil),                // 189: skein.v1.ListPinsRequest
+	(*ListPinsResponse)(nil),               // 190: skein.v1.ListPinsResponse
+	(*ScheduleMessageRequest)(nil),         // 191: skein.v1.ScheduleMessageRequest
+	(*ScheduleMessageResponse)(nil),        // 192: skein.v1.ScheduleMessageResponse
+	(*Scheduled)(nil),                      // 193: skein.v1.Scheduled
+	(*ListScheduledRequest)(nil),           // 194: skein.v1.ListScheduledRequest
+	(*ListScheduledResponse)(nil),          // 195: skein.v1.ListScheduledResponse
+	(*ChangeScheduledRequest)(nil),         // 196: skein.v1.ChangeScheduledRequest
+	(*ChangeScheduledResponse)(nil),        // 197: skein.v1.ChangeScheduledResponse
+	(*CancelScheduledRequest)(nil),         // 198: skein.v1.CancelScheduledRequest
+	(*CancelScheduledResponse)(nil),        // 199: skein.v1.CancelScheduledResponse
+	(*Voted)(nil),                          // 200: skein.v1.Voted
+	(*ListMentionsRequest)(nil),            // 201: skein.v1.ListMentionsRequest
+	(*ListMentionsResponse)(nil),           // 202: skein.v1.ListMentionsResponse
+	(*SearchMessagesRequest)(nil),          // 203: skein.v1.SearchMessagesRequest
+	(*SearchMessagesResponse)(nil),         // 204: skein.v1.SearchMessagesResponse
+	(*FoundMessage)(nil),                   // 205: skein.v1.FoundMessage
+	(*TextMatch)(nil),                      // 206: skein.v1.TextMatch
+	(*ListEntriesRequest)(nil),             // 207: skein.v1.ListEntriesRequest
+	(*ListEntriesResponse)(nil),            // 208: skein.v1.ListEntriesResponse
+	(*ListConversationsRequest)(nil),       // 209: skein.v1.ListConversationsRequest
+	(*ListConversationsResponse)(nil),      // 210: skein.v1.ListConversationsResponse
+	(*MarkReadRequest)(nil),                // 211: skein.v1.MarkReadRequest
+	(*MarkReadResponse)(nil),               // 212: skein.v1.MarkReadResponse
+	(*SetMyStateRequest)(nil),              // 213: skein.v1.SetMyStateRequest
+	(*SetLifetimeRequest)(nil),             // 214: skein.v1.SetLifetimeRequest
+	(*SetLifetimeResponse)(nil),            // 215: skein.v1.SetLifetimeResponse
+	(*SetMyStateResponse)(nil),             // 216: skein.v1.SetMyStateResponse
+	(*SetUsernameRequest)(nil),             // 217: skein.v1.SetUsernameRequest
+	(*SetUsernameResponse)(nil),            // 218: skein.v1.SetUsernameResponse
+	(*SetRetentionRequest)(nil),            // 219: skein.v1.SetRetentionRequest
+	(*SetRetentionResponse)(nil),           // 220: skein.v1.SetRetentionResponse
+	(*GetRetentionRequest)(nil),            // 221: skein.v1.GetRetentionRequest
+	(*GetRetentionResponse)(nil),           // 222: skein.v1.GetRetentionResponse
+	(*ClaimAdminRequest)(nil),              // 223: skein.v1.ClaimAdminRequest
+	(*ClaimAdminResponse)(nil),             // 224: skein.v1.ClaimAdminResponse
+	(*MintTokenRequest)(nil),               // 225: skein.v1.MintTokenRequest
+	(*MintTokenResponse)(nil),              // 226: skein.v1.MintTokenResponse
+	(*CreateUserRequest)(nil),              // 227: skein.v1.CreateUserRequest
+	(*CreateUserResponse)(nil),             // 228: skein.v1.CreateUserResponse
+	(*ListUsersRequest)(nil),               // 229: skein.v1.ListUsersRequest
+	(*ListUsersResponse)(nil),              // 230: skein.v1.ListUsersResponse
+	(*ListUserSessionsRequest)(nil),        // 231: skein.v1.ListUserSessionsRequest
+	(*ListUserSessionsResponse)(nil),       // 232: skein.v1.ListUserSessionsResponse
+	(*KickUserRequest)(nil),                // 233: skein.v1.KickUserRequest
+	(*KickUserResponse)(nil),               // 234: skein.v1.KickUserResponse
+	(*EraseUserRequest)(nil),               // 235: skein.v1.EraseUserRequest
+	(*EraseUserResponse)(nil),              // 236: skein.v1.EraseUserResponse
+	(*ExportUserRequest)(nil),              // 237: skein.v1.ExportUserRequest
+	(*ExportUserResponse)(nil),             // 238: skein.v1.ExportUserResponse
+	(*CreateGroupForRequest)(nil),          // 239: skein.v1.CreateGroupForRequest
+	(*CreateGroupForResponse)(nil),         // 240: skein.v1.CreateGroupForResponse
+	(*RegistrationLink)(nil),               // 241: skein.v1.RegistrationLink
+	(*CreateRegistrationLinkRequest)(nil),  // 242: skein.v1.CreateRegistrationLinkRequest
+	(*CreateRegistrationLinkResponse)(nil), // 243: skein.v1.CreateRegistrationLinkResponse
+	(*ListRegistrationLinksRequest)(nil),   // 244: skein.v1.ListRegistrationLinksRequest
+	(*ListRegistrationLinksResponse)(nil),  // 245: skein.v1.ListRegistrationLinksResponse
+	(*RevokeRegistrationLinkRequest)(nil),  // 246: skein.v1.RevokeRegistrationLinkRequest
+	(*RevokeRegistrationLinkResponse)(nil), // 247: skein.v1.RevokeRegistrationLinkResponse
+	(*CreateResetLinkRequest)(nil),         // 248: skein.v1.CreateResetLinkRequest
+	(*CreateResetLinkResponse)(nil),        // 249: skein.v1.CreateResetLinkResponse
+	nil,                                    // 250: skein.v1.User.ExtraEntry
+	nil,                                    // 251: skein.v1.UpdateProfileRequest.ExtraEntry
+	nil,                                    // 252: skein.v1.Group.ExtraEntry
+	nil,                                    // 253: skein.v1.UpdateGroupRequest.ExtraEntry
+	nil,                                    // 254: skein.v1.SendMessageRequest.ExtraEntry
+	nil,                                    // 255: skein.v1.EditMessageRequest.ExtraEntry
+	nil,                                    // 256: skein.v1.Edited.ExtraEntry
+	(*Device)(nil),                         // 257: skein.v1.Device
+	(Role)(0),                              // 258: skein.v1.Role
+	(GroupPower)(0),                        // 259: skein.v1.GroupPower
+	(JoinMode)(0),                          // 260: skein.v1.JoinMode
+	(GroupHistory)(0),                      // 261: skein.v1.GroupHistory
+	(*Media)(nil),                          // 262: skein.v1.Media
+	(*Content)(nil),                        // 263: skein.v1.Content
+	(*Poll)(nil),                           // 264: skein.v1.Poll
+	(GroupMention)(0),                      // 265: skein.v1.GroupMention
+	(*Error)(nil),                          // 266: skein.v1.Error
+	(*Entry)(nil),                          // 267: skein.v1.Entry
+	(*Newest)(nil),                         // 268: skein.v1.Newest
+	(*SyncDelta)(nil),                      // 269: skein.v1.SyncDelta
+	(*MyState)(nil),                        // 270: skein.v1.MyState
+	(*GroupChange)(nil),                    // 271: skein.v1.GroupChange
 }
 var file_skein_v1_services_proto_depIdxs = []int32{
-	253, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
+	257, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
 	7,   // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
-	253, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
+	257, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
 	7,   // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
 	7,   // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
 	18,  // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
-	253, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
-	253, // 7: skein.v1.LoginWithCodeRequest.device:type_name -> skein.v1.Device
+	257, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
+	257, // 7: skein.v1.LoginWithCodeRequest.device:type_name -> skein.v1.Device
 	7,   // 8: skein.v1.LoginWithCodeResponse.tokens:type_name -> skein.v1.Tokens
-	39,  // 9: skein.v1.ListLoginProvidersResponse.providers:type_name -> skein.v1.LoginProvider
-	253, // 10: skein.v1.FinishProviderLoginRequest.device:type_name -> skein.v1.Device
+	41,  // 9: skein.v1.ListLoginProvidersResponse.providers:type_name -> skein.v1.LoginProvider
+	257, // 10: skein.v1.FinishProviderLoginRequest.device:type_name -> skein.v1.Device
 	7,   // 11: skein.v1.FinishProviderLoginResponse.tokens:type_name -> skein.v1.Tokens
-	48,  // 12: skein.v1.LinkIdentityResponse.identity:type_name -> skein.v1.Identity
-	48,  // 13: skein.v1.ListIdentitiesResponse.identities:type_name -> skein.v1.Identity
-	57,  // 14: skein.v1.ChangeUsernameResponse.user:type_name -> skein.v1.User
-	246, // 15: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
-	57,  // 16: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
-	57,  // 17: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
-	57,  // 18: skein.v1.SearchUsersResponse.users:type_name -> skein.v1.User
+	50,  // 12: skein.v1.LinkIdentityResponse.identity:type_name -> skein.v1.Identity
+	50,  // 13: skein.v1.ListIdentitiesResponse.identities:type_name -> skein.v1.Identity
+	59,  // 14: skein.v1.ChangeUsernameResponse.user:type_name -> skein.v1.User
+	250, // 15: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
+	59,  // 16: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
+	59,  // 17: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
+	59,  // 18: skein.v1.SearchUsersResponse.users:type_name -> skein.v1.User
 	0,   // 19: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
 	3,   // 20: skein.v1.UpdateProfileRequest.group_policy:type_name -> skein.v1.GroupPolicy
 	1,   // 21: skein.v1.UpdateProfileRequest.find_policy:type_name -> skein.v1.FindPolicy
-	247, // 22: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
+	251, // 22: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
 	2,   // 23: skein.v1.UpdateProfileRequest.presence_policy:type_name -> skein.v1.PresencePolicy
-	57,  // 24: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
+	59,  // 24: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
 	0,   // 25: skein.v1.UpdateProfileResponse.dm_policy:type_name -> skein.v1.DmPolicy
 	3,   // 26: skein.v1.UpdateProfileResponse.group_policy:type_name -> skein.v1.GroupPolicy
 	1,   // 27: skein.v1.UpdateProfileResponse.find_policy:type_name -> skein.v1.FindPolicy
 	2,   // 28: skein.v1.UpdateProfileResponse.presence_policy:type_name -> skein.v1.PresencePolicy
-	57,  // 29: skein.v1.Contact.user:type_name -> skein.v1.User
+	59,  // 29: skein.v1.Contact.user:type_name -> skein.v1.User
 	4,   // 30: skein.v1.Contact.state:type_name -> skein.v1.ContactState
-	66,  // 31: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
-	66,  // 32: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
-	66,  // 33: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
-	254, // 34: skein.v1.Group.role:type_name -> skein.v1.Role
-	248, // 35: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
-	255, // 36: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
-	255, // 37: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
-	255, // 38: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
-	256, // 39: skein.v1.Group.join:type_name -> skein.v1.JoinMode
-	257, // 40: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
-	255, // 41: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
-	254, // 42: skein.v1.Member.role:type_name -> skein.v1.Role
-	85,  // 43: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
-	85,  // 44: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
-	85,  // 45: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
-	249, // 46: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
-	255, // 47: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
-	255, // 48: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
-	255, // 49: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
-	256, // 50: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
-	257, // 51: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
-	255, // 52: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
-	85,  // 53: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
-	254, // 54: skein.v1.ListMembersRequest.role:type_name -> skein.v1.Role
-	86,  // 55: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
-	254, // 56: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
-	113, // 57: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
-	120, // 58: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
-	85,  // 59: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
-	127, // 60: skein.v1.CreateInviteLinkResponse.link:type_name -> skein.v1.InviteLink
-	127, // 61: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
-	85,  // 62: skein.v1.JoinByLinkResponse.group:type_name -> skein.v1.Group
-	138, // 63: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
-	149, // 64: skein.v1.GetMediaRequest.media:type_name -> skein.v1.MediaPlace
-	258, // 65: skein.v1.GetMediaResponse.media:type_name -> skein.v1.Media
-	149, // 66: skein.v1.LinkMediaRequest.media:type_name -> skein.v1.MediaPlace
-	259, // 67: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
-	250, // 68: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
-	260, // 69: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
-	261, // 70: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	259, // 71: skein.v1.StreamMessageRequest.content:type_name -> skein.v1.Content
-	259, // 72: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
-	251, // 73: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
-	261, // 74: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	166, // 75: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
-	259, // 76: skein.v1.Edited.content:type_name -> skein.v1.Content
-	252, // 77: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
-	261, // 78: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
-	173, // 79: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
-	198, // 80: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
-	181, // 81: skein.v1.ForwardMessagesRequest.messages:type_name -> skein.v1.ForwardSource
-	182, // 82: skein.v1.ForwardMessagesRequest.merge:type_name -> skein.v1.ForwardMerge
-	184, // 83: skein.v1.ForwardMessagesResponse.forwarded:type_name -> skein.v1.Forwarded
-	262, // 84: skein.v1.ForwardMessagesResponse.error:type_name -> skein.v1.Error
-	263, // 85: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
-	156, // 86: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
-	156, // 87: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
+	68,  // 31: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
+	68,  // 32: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
+	68,  // 33: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
+	258, // 34: skein.v1.Group.role:type_name -> skein.v1.Role
+	252, // 35: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
+	259, // 36: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
+	259, // 37: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
+	259, // 38: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
+	260, // 39: skein.v1.Group.join:type_name -> skein.v1.JoinMode
+	261, // 40: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
+	259, // 41: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
+	258, // 42: skein.v1.Member.role:type_name -> skein.v1.Role
+	87,  // 43: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
+	87,  // 44: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
+	87,  // 45: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
+	253, // 46: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
+	259, // 47: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
+	259, // 48: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
+	259, // 49: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
+	260, // 50: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
+	261, // 51: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
+	259, // 52: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
+	87,  // 53: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
+	258, // 54: skein.v1.ListMembersRequest.role:type_name -> skein.v1.Role
+	88,  // 55: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
+	258, // 56: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
+	115, // 57: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
+	122, // 58: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
+	87,  // 59: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
+	129, // 60: skein.v1.CreateInviteLinkResponse.link:type_name -> skein.v1.InviteLink
+	129, // 61: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
+	87,  // 62: skein.v1.JoinByLinkResponse.group:type_name -> skein.v1.Group
+	140, // 63: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
+	151, // 64: skein.v1.GetMediaRequest.media:type_name -> skein.v1.MediaPlace
+	262, // 65: skein.v1.GetMediaResponse.media:type_name -> skein.v1.Media
+	151, // 66: skein.v1.LinkMediaRequest.media:type_name -> skein.v1.MediaPlace
+	263, // 67: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
+	254, // 68: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
+	264, // 69: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
+	265, // 70: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	263, // 71: skein.v1.StreamMessageRequest.content:type_name -> skein.v1.Content
+	263, // 72: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
+	255, // 73: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
+	265, // 74: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	168, // 75: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
+	263, // 76: skein.v1.Edited.content:type_name -> skein.v1.Content
+	256, // 77: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
+	265, // 78: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
+	175, // 79: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
+	200, // 80: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
+	183, // 81: skein.v1.ForwardMessagesRequest.messages:type_name -> skein.v1.ForwardSource
+	184, // 82: skein.v1.ForwardMessagesRequest.merge:type_name -> skein.v1.ForwardMerge
+	186, // 83: skein.v1.ForwardMessagesResponse.forwarded:type_name -> skein.v1.Forwarded
+	266, // 84: skein.v1.ForwardMessagesResponse.error:type_name -> skein.v1.Error
+	267, // 85: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
+	158, // 86: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
+	158, // 87: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
 	5,   // 88: skein.v1.Scheduled.state:type_name -> skein.v1.ScheduledState
-	262, // 89: skein.v1.Scheduled.error:type_name -> skein.v1.Error
-	191, // 90: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
-	156, // 91: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
-	263, // 92: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
-	203, // 93: skein.v1.SearchMessagesResponse.found:type_name -> skein.v1.FoundMessage
-	263, // 94: skein.v1.FoundMessage.entry:type_name -> skein.v1.Entry
-	204, // 95: skein.v1.FoundMessage.matches:type_name -> skein.v1.TextMatch
-	263, // 96: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
-	263, // 97: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
-	264, // 98: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
-	265, // 99: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
-	266, // 100: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
-	57,  // 101: skein.v1.SetUsernameResponse.user:type_name -> skein.v1.User
+	266, // 89: skein.v1.Scheduled.error:type_name -> skein.v1.Error
+	193, // 90: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
+	158, // 91: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
+	267, // 92: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
+	205, // 93: skein.v1.SearchMessagesResponse.found:type_name -> skein.v1.FoundMessage
+	267, // 94: skein.v1.FoundMessage.entry:type_name -> skein.v1.Entry
+	206, // 95: skein.v1.FoundMessage.matches:type_name -> skein.v1.TextMatch
+	267, // 96: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
+	267, // 97: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
+	268, // 98: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
+	269, // 99: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
+	270, // 100: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
+	59,  // 101: skein.v1.SetUsernameResponse.user:type_name -> skein.v1.User
 	6,   // 102: skein.v1.SetRetentionRequest.kind:type_name -> skein.v1.RetentionKind
 	6,   // 103: skein.v1.GetRetentionResponse.kind:type_name -> skein.v1.RetentionKind
 	7,   // 104: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
-	253, // 105: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
+	257, // 105: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
 	7,   // 106: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
-	57,  // 107: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
-	57,  // 108: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
+	59,  // 107: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
+	59,  // 108: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
 	18,  // 109: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
-	267, // 110: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
-	85,  // 111: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
-	237, // 112: skein.v1.CreateRegistrationLinkResponse.link:type_name -> skein.v1.RegistrationLink
-	237, // 113: skein.v1.ListRegistrationLinksResponse.links:type_name -> skein.v1.RegistrationLink
+	271, // 110: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
+	87,  // 111: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
+	241, // 112: skein.v1.CreateRegistrationLinkResponse.link:type_name -> skein.v1.RegistrationLink
+	241, // 113: skein.v1.ListRegistrationLinksResponse.links:type_name -> skein.v1.RegistrationLink
 	8,   // 114: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
 	10,  // 115: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
 	12,  // 116: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
@@ -15073,211 +15297,215 @@ var file_skein_v1_services_proto_depIdxs = []int32{
 	29,  // 124: skein.v1.AccountService.ConfirmTotp:input_type -> skein.v1.ConfirmTotpRequest
 	31,  // 125: skein.v1.AccountService.DisableTotp:input_type -> skein.v1.DisableTotpRequest
 	33,  // 126: skein.v1.AccountService.NewRecoveryCodes:input_type -> skein.v1.NewRecoveryCodesRequest
-	37,  // 127: skein.v1.AccountService.ResetPassword:input_type -> skein.v1.ResetPasswordRequest
-	40,  // 128: skein.v1.AccountService.ListLoginProviders:input_type -> skein.v1.ListLoginProvidersRequest
-	42,  // 129: skein.v1.AccountService.BeginProviderLogin:input_type -> skein.v1.BeginProviderLoginRequest
-	44,  // 130: skein.v1.AccountService.AnswerProviderLogin:input_type -> skein.v1.AnswerProviderLoginRequest
-	46,  // 131: skein.v1.AccountService.FinishProviderLogin:input_type -> skein.v1.FinishProviderLoginRequest
-	49,  // 132: skein.v1.AccountService.LinkIdentity:input_type -> skein.v1.LinkIdentityRequest
-	51,  // 133: skein.v1.AccountService.ListIdentities:input_type -> skein.v1.ListIdentitiesRequest
-	53,  // 134: skein.v1.AccountService.UnlinkIdentity:input_type -> skein.v1.UnlinkIdentityRequest
+	39,  // 127: skein.v1.AccountService.ResetPassword:input_type -> skein.v1.ResetPasswordRequest
+	42,  // 128: skein.v1.AccountService.ListLoginProviders:input_type -> skein.v1.ListLoginProvidersRequest
+	44,  // 129: skein.v1.AccountService.BeginProviderLogin:input_type -> skein.v1.BeginProviderLoginRequest
+	46,  // 130: skein.v1.AccountService.AnswerProviderLogin:input_type -> skein.v1.AnswerProviderLoginRequest
+	48,  // 131: skein.v1.AccountService.FinishProviderLogin:input_type -> skein.v1.FinishProviderLoginRequest
+	51,  // 132: skein.v1.AccountService.LinkIdentity:input_type -> skein.v1.LinkIdentityRequest
+	53,  // 133: skein.v1.AccountService.ListIdentities:input_type -> skein.v1.ListIdentitiesRequest
+	55,  // 134: skein.v1.AccountService.UnlinkIdentity:input_type -> skein.v1.UnlinkIdentityRequest
 	35,  // 135: skein.v1.AccountService.DeleteAccount:input_type -> skein.v1.DeleteAccountRequest
-	55,  // 136: skein.v1.AccountService.ChangeUsername:input_type -> skein.v1.ChangeUsernameRequest
-	58,  // 137: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
-	60,  // 138: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
-	62,  // 139: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
-	64,  // 140: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
-	67,  // 141: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
-	69,  // 142: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
-	71,  // 143: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
-	73,  // 144: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
-	75,  // 145: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
-	77,  // 146: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
-	79,  // 147: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
-	81,  // 148: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
-	83,  // 149: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
-	87,  // 150: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
-	89,  // 151: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
-	91,  // 152: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
-	93,  // 153: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
-	95,  // 154: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
-	97,  // 155: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
-	99,  // 156: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
-	101, // 157: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
-	103, // 158: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
-	105, // 159: skein.v1.GroupService.SetNickname:input_type -> skein.v1.SetNicknameRequest
-	107, // 160: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
-	109, // 161: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
-	111, // 162: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
-	114, // 163: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
-	116, // 164: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
-	118, // 165: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
-	121, // 166: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
-	123, // 167: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
-	125, // 168: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
-	128, // 169: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
-	130, // 170: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
-	132, // 171: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
-	134, // 172: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
-	136, // 173: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
-	139, // 174: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
-	141, // 175: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
-	143, // 176: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
-	145, // 177: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
-	147, // 178: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
-	150, // 179: skein.v1.MediaService.GetMedia:input_type -> skein.v1.GetMediaRequest
-	152, // 180: skein.v1.MediaService.LinkMedia:input_type -> skein.v1.LinkMediaRequest
-	154, // 181: skein.v1.MediaService.DeleteMedia:input_type -> skein.v1.DeleteMediaRequest
-	156, // 182: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
-	160, // 183: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
-	162, // 184: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
-	164, // 185: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
-	167, // 186: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
-	169, // 187: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
-	171, // 188: skein.v1.MessageService.ListReaders:input_type -> skein.v1.ListReadersRequest
-	174, // 189: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
-	176, // 190: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
-	178, // 191: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
-	185, // 192: skein.v1.MessageService.PinMessage:input_type -> skein.v1.PinMessageRequest
-	187, // 193: skein.v1.MessageService.ListPins:input_type -> skein.v1.ListPinsRequest
-	212, // 194: skein.v1.MessageService.SetLifetime:input_type -> skein.v1.SetLifetimeRequest
-	180, // 195: skein.v1.MessageService.ForwardMessages:input_type -> skein.v1.ForwardMessagesRequest
-	158, // 196: skein.v1.MessageService.StreamMessage:input_type -> skein.v1.StreamMessageRequest
-	199, // 197: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
-	201, // 198: skein.v1.MessageService.SearchMessages:input_type -> skein.v1.SearchMessagesRequest
-	189, // 199: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
-	192, // 200: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
-	194, // 201: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
-	196, // 202: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
-	205, // 203: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
-	207, // 204: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
-	209, // 205: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
-	211, // 206: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
-	221, // 207: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
-	223, // 208: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
-	225, // 209: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
-	227, // 210: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
-	229, // 211: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
-	231, // 212: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
-	233, // 213: skein.v1.AdminService.EraseUser:input_type -> skein.v1.EraseUserRequest
-	235, // 214: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
-	217, // 215: skein.v1.AdminService.SetRetention:input_type -> skein.v1.SetRetentionRequest
-	219, // 216: skein.v1.AdminService.GetRetention:input_type -> skein.v1.GetRetentionRequest
-	238, // 217: skein.v1.AdminService.CreateRegistrationLink:input_type -> skein.v1.CreateRegistrationLinkRequest
-	240, // 218: skein.v1.AdminService.ListRegistrationLinks:input_type -> skein.v1.ListRegistrationLinksRequest
-	242, // 219: skein.v1.AdminService.RevokeRegistrationLink:input_type -> skein.v1.RevokeRegistrationLinkRequest
-	244, // 220: skein.v1.AdminService.CreateResetLink:input_type -> skein.v1.CreateResetLinkRequest
-	215, // 221: skein.v1.AdminService.SetUsername:input_type -> skein.v1.SetUsernameRequest
-	9,   // 222: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
-	11,  // 223: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
-	13,  // 224: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
-	15,  // 225: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
-	17,  // 226: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
-	20,  // 227: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
-	22,  // 228: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
-	24,  // 229: skein.v1.AccountService.LoginWithCode:output_type -> skein.v1.LoginWithCodeResponse
-	26,  // 230: skein.v1.AccountService.GetSecurity:output_type -> skein.v1.GetSecurityResponse
-	28,  // 231: skein.v1.AccountService.BeginTotp:output_type -> skein.v1.BeginTotpResponse
-	30,  // 232: skein.v1.AccountService.ConfirmTotp:output_type -> skein.v1.ConfirmTotpResponse
-	32,  // 233: skein.v1.AccountService.DisableTotp:output_type -> skein.v1.DisableTotpResponse
-	34,  // 234: skein.v1.AccountService.NewRecoveryCodes:output_type -> skein.v1.NewRecoveryCodesResponse
-	38,  // 235: skein.v1.AccountService.ResetPassword:output_type -> skein.v1.ResetPasswordResponse
-	41,  // 236: skein.v1.AccountService.ListLoginProviders:output_type -> skein.v1.ListLoginProvidersResponse
-	43,  // 237: skein.v1.AccountService.BeginProviderLogin:output_type -> skein.v1.BeginProviderLoginResponse
-	45,  // 238: skein.v1.AccountService.AnswerProviderLogin:output_type -> skein.v1.AnswerProviderLoginResponse
-	47,  // 239: skein.v1.AccountService.FinishProviderLogin:output_type -> skein.v1.FinishProviderLoginResponse
-	50,  // 240: skein.v1.AccountService.LinkIdentity:output_type -> skein.v1.LinkIdentityResponse
-	52,  // 241: skein.v1.AccountService.ListIdentities:output_type -> skein.v1.ListIdentitiesResponse
-	54,  // 242: skein.v1.AccountService.UnlinkIdentity:output_type -> skein.v1.UnlinkIdentityResponse
-	36,  // 243: skein.v1.AccountService.DeleteAccount:output_type -> skein.v1.DeleteAccountResponse
-	56,  // 244: skein.v1.AccountService.ChangeUsername:output_type -> skein.v1.ChangeUsernameResponse
-	59,  // 245: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
-	61,  // 246: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
-	63,  // 247: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
-	65,  // 248: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
-	68,  // 249: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
-	70,  // 250: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
-	72,  // 251: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
-	74,  // 252: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
-	76,  // 253: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
-	78,  // 254: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
-	80,  // 255: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
-	82,  // 256: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
-	84,  // 257: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
-	88,  // 258: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
-	90,  // 259: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
-	92,  // 260: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
-	94,  // 261: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
-	96,  // 262: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
-	98,  // 263: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
-	100, // 264: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
-	102, // 265: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
-	104, // 266: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
-	106, // 267: skein.v1.GroupService.SetNickname:output_type -> skein.v1.SetNicknameResponse
-	108, // 268: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
-	110, // 269: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
-	112, // 270: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
-	115, // 271: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
-	117, // 272: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
-	119, // 273: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
-	122, // 274: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
-	124, // 275: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
-	126, // 276: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
-	129, // 277: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
-	131, // 278: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
-	133, // 279: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
-	135, // 280: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
-	137, // 281: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
-	140, // 282: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
-	142, // 283: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
-	144, // 284: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
-	146, // 285: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
-	148, // 286: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
-	151, // 287: skein.v1.MediaService.GetMedia:output_type -> skein.v1.GetMediaResponse
-	153, // 288: skein.v1.MediaService.LinkMedia:output_type -> skein.v1.LinkMediaResponse
-	155, // 289: skein.v1.MediaService.DeleteMedia:output_type -> skein.v1.DeleteMediaResponse
-	157, // 290: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
-	161, // 291: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
-	163, // 292: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
-	165, // 293: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
-	168, // 294: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
-	170, // 295: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
-	172, // 296: skein.v1.MessageService.ListReaders:output_type -> skein.v1.ListReadersResponse
-	175, // 297: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
-	177, // 298: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
-	179, // 299: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
-	186, // 300: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
-	188, // 301: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
-	213, // 302: skein.v1.MessageService.SetLifetime:output_type -> skein.v1.SetLifetimeResponse
-	183, // 303: skein.v1.MessageService.ForwardMessages:output_type -> skein.v1.ForwardMessagesResponse
-	159, // 304: skein.v1.MessageService.StreamMessage:output_type -> skein.v1.StreamMessageResponse
-	200, // 305: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
-	202, // 306: skein.v1.MessageService.SearchMessages:output_type -> skein.v1.SearchMessagesResponse
-	190, // 307: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
-	193, // 308: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
-	195, // 309: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
-	197, // 310: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
-	206, // 311: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
-	208, // 312: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
-	210, // 313: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
-	214, // 314: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
-	222, // 315: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
-	224, // 316: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
-	226, // 317: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
-	228, // 318: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
-	230, // 319: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
-	232, // 320: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
-	234, // 321: skein.v1.AdminService.EraseUser:output_type -> skein.v1.EraseUserResponse
-	236, // 322: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
-	218, // 323: skein.v1.AdminService.SetRetention:output_type -> skein.v1.SetRetentionResponse
-	220, // 324: skein.v1.AdminService.GetRetention:output_type -> skein.v1.GetRetentionResponse
-	239, // 325: skein.v1.AdminService.CreateRegistrationLink:output_type -> skein.v1.CreateRegistrationLinkResponse
-	241, // 326: skein.v1.AdminService.ListRegistrationLinks:output_type -> skein.v1.ListRegistrationLinksResponse
-	243, // 327: skein.v1.AdminService.RevokeRegistrationLink:output_type -> skein.v1.RevokeRegistrationLinkResponse
-	245, // 328: skein.v1.AdminService.CreateResetLink:output_type -> skein.v1.CreateResetLinkResponse
-	216, // 329: skein.v1.AdminService.SetUsername:output_type -> skein.v1.SetUsernameResponse
-	222, // [222:330] is the sub-list for method output_type
-	114, // [114:222] is the sub-list for method input_type
+	37,  // 136: skein.v1.AccountService.BeginExport:input_type -> skein.v1.BeginExportRequest
+	57,  // 137: skein.v1.AccountService.ChangeUsername:input_type -> skein.v1.ChangeUsernameRequest
+	60,  // 138: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
+	62,  // 139: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
+	64,  // 140: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
+	66,  // 141: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
+	69,  // 142: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
+	71,  // 143: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
+	73,  // 144: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
+	75,  // 145: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
+	77,  // 146: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
+	79,  // 147: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
+	81,  // 148: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
+	83,  // 149: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
+	85,  // 150: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
+	89,  // 151: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
+	91,  // 152: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
+	93,  // 153: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
+	95,  // 154: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
+	97,  // 155: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
+	99,  // 156: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
+	101, // 157: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
+	103, // 158: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
+	105, // 159: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
+	107, // 160: skein.v1.GroupService.SetNickname:input_type -> skein.v1.SetNicknameRequest
+	109, // 161: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
+	111, // 162: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
+	113, // 163: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
+	116, // 164: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
+	118, // 165: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
+	120, // 166: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
+	123, // 167: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
+	125, // 168: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
+	127, // 169: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
+	130, // 170: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
+	132, // 171: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
+	134, // 172: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
+	136, // 173: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
+	138, // 174: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
+	141, // 175: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
+	143, // 176: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
+	145, // 177: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
+	147, // 178: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
+	149, // 179: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
+	152, // 180: skein.v1.MediaService.GetMedia:input_type -> skein.v1.GetMediaRequest
+	154, // 181: skein.v1.MediaService.LinkMedia:input_type -> skein.v1.LinkMediaRequest
+	156, // 182: skein.v1.MediaService.DeleteMedia:input_type -> skein.v1.DeleteMediaRequest
+	158, // 183: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
+	162, // 184: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
+	164, // 185: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
+	166, // 186: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
+	169, // 187: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
+	171, // 188: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
+	173, // 189: skein.v1.MessageService.ListReaders:input_type -> skein.v1.ListReadersRequest
+	176, // 190: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
+	178, // 191: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
+	180, // 192: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
+	187, // 193: skein.v1.MessageService.PinMessage:input_type -> skein.v1.PinMessageRequest
+	189, // 194: skein.v1.MessageService.ListPins:input_type -> skein.v1.ListPinsRequest
+	214, // 195: skein.v1.MessageService.SetLifetime:input_type -> skein.v1.SetLifetimeRequest
+	182, // 196: skein.v1.MessageService.ForwardMessages:input_type -> skein.v1.ForwardMessagesRequest
+	160, // 197: skein.v1.MessageService.StreamMessage:input_type -> skein.v1.StreamMessageRequest
+	201, // 198: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
+	203, // 199: skein.v1.MessageService.SearchMessages:input_type -> skein.v1.SearchMessagesRequest
+	191, // 200: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
+	194, // 201: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
+	196, // 202: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
+	198, // 203: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
+	207, // 204: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
+	209, // 205: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
+	211, // 206: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
+	213, // 207: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
+	223, // 208: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
+	225, // 209: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
+	227, // 210: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
+	229, // 211: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
+	231, // 212: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
+	233, // 213: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
+	235, // 214: skein.v1.AdminService.EraseUser:input_type -> skein.v1.EraseUserRequest
+	237, // 215: skein.v1.AdminService.ExportUser:input_type -> skein.v1.ExportUserRequest
+	239, // 216: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
+	219, // 217: skein.v1.AdminService.SetRetention:input_type -> skein.v1.SetRetentionRequest
+	221, // 218: skein.v1.AdminService.GetRetention:input_type -> skein.v1.GetRetentionRequest
+	242, // 219: skein.v1.AdminService.CreateRegistrationLink:input_type -> skein.v1.CreateRegistrationLinkRequest
+	244, // 220: skein.v1.AdminService.ListRegistrationLinks:input_type -> skein.v1.ListRegistrationLinksRequest
+	246, // 221: skein.v1.AdminService.RevokeRegistrationLink:input_type -> skein.v1.RevokeRegistrationLinkRequest
+	248, // 222: skein.v1.AdminService.CreateResetLink:input_type -> skein.v1.CreateResetLinkRequest
+	217, // 223: skein.v1.AdminService.SetUsername:input_type -> skein.v1.SetUsernameRequest
+	9,   // 224: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
+	11,  // 225: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
+	13,  // 226: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
+	15,  // 227: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
+	17,  // 228: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
+	20,  // 229: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
+	22,  // 230: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
+	24,  // 231: skein.v1.AccountService.LoginWithCode:output_type -> skein.v1.LoginWithCodeResponse
+	26,  // 232: skein.v1.AccountService.GetSecurity:output_type -> skein.v1.GetSecurityResponse
+	28,  // 233: skein.v1.AccountService.BeginTotp:output_type -> skein.v1.BeginTotpResponse
+	30,  // 234: skein.v1.AccountService.ConfirmTotp:output_type -> skein.v1.ConfirmTotpResponse
+	32,  // 235: skein.v1.AccountService.DisableTotp:output_type -> skein.v1.DisableTotpResponse
+	34,  // 236: skein.v1.AccountService.NewRecoveryCodes:output_type -> skein.v1.NewRecoveryCodesResponse
+	40,  // 237: skein.v1.AccountService.ResetPassword:output_type -> skein.v1.ResetPasswordResponse
+	43,  // 238: skein.v1.AccountService.ListLoginProviders:output_type -> skein.v1.ListLoginProvidersResponse
+	45,  // 239: skein.v1.AccountService.BeginProviderLogin:output_type -> skein.v1.BeginProviderLoginResponse
+	47,  // 240: skein.v1.AccountService.AnswerProviderLogin:output_type -> skein.v1.AnswerProviderLoginResponse
+	49,  // 241: skein.v1.AccountService.FinishProviderLogin:output_type -> skein.v1.FinishProviderLoginResponse
+	52,  // 242: skein.v1.AccountService.LinkIdentity:output_type -> skein.v1.LinkIdentityResponse
+	54,  // 243: skein.v1.AccountService.ListIdentities:output_type -> skein.v1.ListIdentitiesResponse
+	56,  // 244: skein.v1.AccountService.UnlinkIdentity:output_type -> skein.v1.UnlinkIdentityResponse
+	36,  // 245: skein.v1.AccountService.DeleteAccount:output_type -> skein.v1.DeleteAccountResponse
+	38,  // 246: skein.v1.AccountService.BeginExport:output_type -> skein.v1.BeginExportResponse
+	58,  // 247: skein.v1.AccountService.ChangeUsername:output_type -> skein.v1.ChangeUsernameResponse
+	61,  // 248: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
+	63,  // 249: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
+	65,  // 250: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
+	67,  // 251: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
+	70,  // 252: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
+	72,  // 253: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
+	74,  // 254: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
+	76,  // 255: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
+	78,  // 256: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
+	80,  // 257: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
+	82,  // 258: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
+	84,  // 259: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
+	86,  // 260: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
+	90,  // 261: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
+	92,  // 262: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
+	94,  // 263: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
+	96,  // 264: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
+	98,  // 265: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
+	100, // 266: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
+	102, // 267: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
+	104, // 268: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
+	106, // 269: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
+	108, // 270: skein.v1.GroupService.SetNickname:output_type -> skein.v1.SetNicknameResponse
+	110, // 271: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
+	112, // 272: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
+	114, // 273: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
+	117, // 274: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
+	119, // 275: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
+	121, // 276: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
+	124, // 277: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
+	126, // 278: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
+	128, // 279: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
+	131, // 280: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
+	133, // 281: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
+	135, // 282: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
+	137, // 283: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
+	139, // 284: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
+	142, // 285: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
+	144, // 286: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
+	146, // 287: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
+	148, // 288: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
+	150, // 289: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
+	153, // 290: skein.v1.MediaService.GetMedia:output_type -> skein.v1.GetMediaResponse
+	155, // 291: skein.v1.MediaService.LinkMedia:output_type -> skein.v1.LinkMediaResponse
+	157, // 292: skein.v1.MediaService.DeleteMedia:output_type -> skein.v1.DeleteMediaResponse
+	159, // 293: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
+	163, // 294: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
+	165, // 295: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
+	167, // 296: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
+	170, // 297: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
+	172, // 298: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
+	174, // 299: skein.v1.MessageService.ListReaders:output_type -> skein.v1.ListReadersResponse
+	177, // 300: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
+	179, // 301: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
+	181, // 302: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
+	188, // 303: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
+	190, // 304: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
+	215, // 305: skein.v1.MessageService.SetLifetime:output_type -> skein.v1.SetLifetimeResponse
+	185, // 306: skein.v1.MessageService.ForwardMessages:output_type -> skein.v1.ForwardMessagesResponse
+	161, // 307: skein.v1.MessageService.StreamMessage:output_type -> skein.v1.StreamMessageResponse
+	202, // 308: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
+	204, // 309: skein.v1.MessageService.SearchMessages:output_type -> skein.v1.SearchMessagesResponse
+	192, // 310: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
+	195, // 311: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
+	197, // 312: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
+	199, // 313: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
+	208, // 314: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
+	210, // 315: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
+	212, // 316: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
+	216, // 317: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
+	224, // 318: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
+	226, // 319: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
+	228, // 320: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
+	230, // 321: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
+	232, // 322: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
+	234, // 323: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
+	236, // 324: skein.v1.AdminService.EraseUser:output_type -> skein.v1.EraseUserResponse
+	238, // 325: skein.v1.AdminService.ExportUser:output_type -> skein.v1.ExportUserResponse
+	240, // 326: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
+	220, // 327: skein.v1.AdminService.SetRetention:output_type -> skein.v1.SetRetentionResponse
+	222, // 328: skein.v1.AdminService.GetRetention:output_type -> skein.v1.GetRetentionResponse
+	243, // 329: skein.v1.AdminService.CreateRegistrationLink:output_type -> skein.v1.CreateRegistrationLinkResponse
+	245, // 330: skein.v1.AdminService.ListRegistrationLinks:output_type -> skein.v1.ListRegistrationLinksResponse
+	247, // 331: skein.v1.AdminService.RevokeRegistrationLink:output_type -> skein.v1.RevokeRegistrationLinkResponse
+	249, // 332: skein.v1.AdminService.CreateResetLink:output_type -> skein.v1.CreateResetLinkResponse
+	218, // 333: skein.v1.AdminService.SetUsername:output_type -> skein.v1.SetUsernameResponse
+	224, // [224:334] is the sub-list for method output_type
+	114, // [114:224] is the sub-list for method input_type
 	114, // [114:114] is the sub-list for extension type_name
 	114, // [114:114] is the sub-list for extension extendee
 	0,   // [0:114] is the sub-list for field type_name
@@ -15290,16 +15518,16 @@ func file_skein_v1_services_proto_init() {
 	}
 	file_skein_v1_entry_proto_init()
 	file_skein_v1_frames_proto_init()
-	file_skein_v1_services_proto_msgTypes[57].OneofWrappers = []any{}
-	file_skein_v1_services_proto_msgTypes[86].OneofWrappers = []any{}
-	file_skein_v1_services_proto_msgTypes[204].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[59].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[88].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[206].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_services_proto_rawDesc), len(file_skein_v1_services_proto_rawDesc)),
 			NumEnums:      7,
-			NumMessages:   246,
+			NumMessages:   250,
 			NumExtensions: 0,
 			NumServices:   7,
 		},

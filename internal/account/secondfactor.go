@@ -309,7 +309,7 @@ func (s *Service) tell(ctx context.Context, user im.UserID, what string, change 
 	if err := change(notice); err != nil {
 		return err
 	}
-	s.o.Logger.Info("account: how a user logs in was changed", "user", user, "what", what)
+	s.o.Logger.Info("account: something about the security of an account was changed", "user", user, "what", what)
 	_ = s.o.Drive(ctx, im.Me(user)) // the outbox counts the failure and repeats it
 	return nil
 }

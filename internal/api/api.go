@@ -39,6 +39,7 @@ import (
 	"github.com/skein-im/skein/internal/contact"
 	"github.com/skein-im/skein/internal/contract"
 	"github.com/skein-im/skein/internal/entrycodec"
+	"github.com/skein-im/skein/internal/export"
 	"github.com/skein-im/skein/internal/group"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/later"
@@ -95,6 +96,8 @@ type Deps struct {
 	Later  *later.Service
 	// Media are the uploads; nil: there are none.
 	Media *media.Service
+	// Export begins exports; nil: there are none.
+	Export *export.Service
 	// Retention is how long messages are kept.
 	Retention Retention
 	// Now is the clock; nil means time.Now.

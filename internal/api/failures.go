@@ -49,8 +49,8 @@ func ownFailures() map[string][]im.Code {
 	say("AccountService", one(im.CodePermissionDenied, im.CodeAlreadyExists), "Register")
 	say("AccountService", one(im.CodeBadCredentials), "Login", "ChangePassword")
 	say("AccountService", one(im.CodeTotpRequired), "Login")
-	say("AccountService", one(im.CodeBadCredentials), "LoginWithCode", "BeginTotp", "ConfirmTotp", "DisableTotp", "NewRecoveryCodes", "DeleteAccount")
-	say("AccountService", one(im.CodeNotFound), "LoginWithCode", "ConfirmTotp", "DisableTotp", "DeleteAccount", "NewRecoveryCodes", "ResetPassword")
+	say("AccountService", one(im.CodeBadCredentials), "LoginWithCode", "BeginTotp", "ConfirmTotp", "DisableTotp", "NewRecoveryCodes", "DeleteAccount", "BeginExport")
+	say("AccountService", one(im.CodeNotFound), "LoginWithCode", "ConfirmTotp", "DisableTotp", "DeleteAccount", "BeginExport", "NewRecoveryCodes", "ResetPassword")
 	say("AccountService", one(im.CodeTooLate), "LoginWithCode", "ResetPassword")
 	say("AccountService", one(im.CodePermissionDenied), "LoginWithCode")
 	say("AccountService", one(im.CodeAlreadyExists), "BeginTotp")
@@ -88,6 +88,6 @@ func ownFailures() map[string][]im.Code {
 	say("AdminService", one(im.CodePermissionDenied, im.CodeAlreadyExists), "ClaimAdmin")
 	say("AdminService", one(im.CodeAlreadyExists), "CreateUser", "MintToken")
 	say("AdminService", one(im.CodeAlreadyExists, im.CodeNotFound), "CreateGroupFor")
-	say("AdminService", one(im.CodeNotFound), "ListUserSessions", "KickUser", "EraseUser", "SetRetention", "GetRetention")
+	say("AdminService", one(im.CodeNotFound), "ListUserSessions", "KickUser", "EraseUser", "ExportUser", "SetRetention", "GetRetention")
 	return all
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/skein-im/skein/internal/contract"
+	"github.com/skein-im/skein/internal/export"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/limits"
 	"github.com/skein-im/skein/internal/media"
@@ -48,6 +49,8 @@ type HTTPOptions struct {
 	Credentials *limits.Logins
 	// Media are the uploads whose bytes go by this door; nil: there are none.
 	Media *media.Service
+	// Export makes exports; nil: there are none.
+	Export *export.Service
 	// Metrics gets the door's metrics; nil means none.
 	Metrics prometheus.Registerer
 }
@@ -66,7 +69,7 @@ type door struct {
 	logins *limits.Logins
 }
 
-// NewHTTP returns the HTTP door to logic: POST /api/skein.v1.<Service>/<Method>, /media/,
+// NewHTTP returns the HTTP door to logic: POST /api/skein.v1.<Service>/<Method>, /media/, /export,
 // /api/openapi.json, /api/docs, /docs/ and /claim.
 func NewHTTP(logic im.Logic, o HTTPOptions) http.Handler {
 	if o.Log == nil {
@@ -105,6 +108,7 @@ func NewHTTP(logic im.Logic, o HTTPOptions) http.Handler {
 	all := http.NewServeMux()
 	all.Handle("/", compressed(mux))
 	all.HandleFunc(mediaPath, d.media)
+	all.HandleFunc(exportPath, d.export)
 	return d.bounded(all)
 }
 

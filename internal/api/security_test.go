@@ -127,6 +127,12 @@ var securityCells = []cell{
 	{"AccountService/DeleteAccount", "a wrong password", cellsOf(users, "ok", "BC"), func(*scene) proto.Message {
 		return &wire.DeleteAccountRequest{Password: "wrong horse"}
 	}},
+	{"AccountService/BeginExport", "", users, func(*scene) proto.Message { return &wire.BeginExportRequest{Password: password} }},
+	{"AccountService/BeginExport", "a wrong password", cellsOf(users, "ok", "BC"), func(*scene) proto.Message {
+		return &wire.BeginExportRequest{Password: "wrong horse"}
+	}},
+	{"AdminService/ExportUser", "", admins, func(s *scene) proto.Message { return &wire.ExportUserRequest{User: s.bob.id} }},
+	{"AdminService/ExportUser", "nobody", cellsOf(admins, "ok", "NF"), func(*scene) proto.Message { return &wire.ExportUserRequest{User: "nobody-there"} }},
 	{"AdminService/EraseUser", "", admins, func(s *scene) proto.Message { return &wire.EraseUserRequest{User: s.bob.id} }},
 	{"AdminService/EraseUser", "nobody", cellsOf(admins, "ok", "NF"), func(*scene) proto.Message { return &wire.EraseUserRequest{User: "nobody-there"} }},
 	{"AdminService/CreateRegistrationLink", "", admins, func(*scene) proto.Message { return &wire.CreateRegistrationLinkRequest{Note: "sales", MaxUses: 2} }},
@@ -165,6 +171,11 @@ func TestBadSecurityRequests(t *testing.T) {
 		{"AdminService/RevokeRegistrationLink", &wire.RevokeRegistrationLinkRequest{Id: "a b"}, im.CodeInvalidArgument, "id"},
 		{"AccountService/DeleteAccount", &wire.DeleteAccountRequest{}, im.CodeInvalidArgument, "password"},
 		{"AccountService/DeleteAccount", &wire.DeleteAccountRequest{Password: "12345678", Code: long}, im.CodeTooLarge, "code"},
+		{"AccountService/BeginExport", &wire.BeginExportRequest{}, im.CodeInvalidArgument, "password"},
+		{"AccountService/BeginExport", &wire.BeginExportRequest{Password: strings.Repeat("x", 1000)}, im.CodeTooLarge, "password"},
+		{"AccountService/BeginExport", &wire.BeginExportRequest{Password: "12345678", Code: long}, im.CodeTooLarge, "code"},
+		{"AdminService/ExportUser", &wire.ExportUserRequest{}, im.CodeInvalidArgument, "user"},
+		{"AdminService/ExportUser", &wire.ExportUserRequest{User: "a b"}, im.CodeInvalidArgument, "user"},
 		{"AdminService/EraseUser", &wire.EraseUserRequest{}, im.CodeInvalidArgument, "user"},
 		{"AdminService/EraseUser", &wire.EraseUserRequest{User: "a b"}, im.CodeInvalidArgument, "user"},
 		{"AdminService/CreateResetLink", &wire.CreateResetLinkRequest{}, im.CodeInvalidArgument, "user"},

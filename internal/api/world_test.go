@@ -19,6 +19,7 @@ import (
 	"github.com/skein-im/skein/internal/contact"
 	"github.com/skein-im/skein/internal/directory"
 	"github.com/skein-im/skein/internal/directory/sqlite"
+	"github.com/skein-im/skein/internal/export"
 	"github.com/skein-im/skein/internal/group"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/journal/pebble"
@@ -49,6 +50,7 @@ type world struct {
 	messages *messaging.Service
 	calls    *Calls
 	media    *media.Service
+	exports  *exportCaller
 	// root is the administrator's user name.
 	root string
 	n    int
@@ -228,16 +230,19 @@ func newWorld(t *testing.T) *world {
 		journal.Close()
 		db.Close()
 	})
-	calls := NewCalls(Deps{Accounts: accounts, Contacts: members.contacts, Groups: members.groups, Messages: messages, Lists: messages, Search: search.New(index, search.NewIndexer(index, journal, db, quiet(), nil), messages, nil), Retention: messages, Keeper: db, Media: uploads, Later: later.New(later.Options{
+	caller, now := &exportCaller{}, time.Now()
+	exports := export.New(export.Options{Logic: caller, Media: uploads, Key: []byte("key"), AtOnce: 2, CheckEvery: 1, Now: func() time.Time { return now.Add(time.Duration(caller.later.Load())) }})
+	calls := NewCalls(Deps{Export: exports, Accounts: accounts, Contacts: members.contacts, Groups: members.groups, Messages: messages, Lists: messages, Search: search.New(index, search.NewIndexer(index, journal, db, quiet(), nil), messages, nil), Retention: messages, Keeper: db, Media: uploads, Later: later.New(later.Options{
 		Store: db, Due: db, Lease: db, Send: messages.Send, Drive: runner.Help, Name: messages.NameLater, Doubt: messages.DoubtLater,
 		MaySend: func(ctx context.Context, u im.UserID, c im.ConversationID) error {
 			_, err := members.MaySend(ctx, u, c, im.EntryMessage)
 			return err
 		},
 	})})
+	caller.to = calls
 	w := &world{
-		t: t, secure: map[string]string{}, accounts: accounts, media: uploads, groups: members.groups, messages: messages, calls: calls, schemas: loadSchemas(t), root: "root",
-		http: NewHTTP(worldLogic{Service: accounts, calls: calls}, HTTPOptions{Log: quiet(), Limiter: NewLimiter(LimiterOptions{Unlimited: true}), Media: uploads}),
+		t: t, exports: caller, secure: map[string]string{}, accounts: accounts, media: uploads, groups: members.groups, messages: messages, calls: calls, schemas: loadSchemas(t), root: "root",
+		http: NewHTTP(worldLogic{Service: accounts, calls: calls}, HTTPOptions{Log: quiet(), Limiter: NewLimiter(LimiterOptions{Unlimited: true}), Media: uploads, Export: exports}),
 	}
 	code, err := accounts.PrepareClaim(t.Context())
 	if err != nil {

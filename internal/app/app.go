@@ -24,6 +24,7 @@ import (
 	"github.com/skein-im/skein/internal/contract"
 	"github.com/skein-im/skein/internal/directory"
 	"github.com/skein-im/skein/internal/dispatch"
+	"github.com/skein-im/skein/internal/export"
 	"github.com/skein-im/skein/internal/feed"
 	"github.com/skein-im/skein/internal/gateway"
 	"github.com/skein-im/skein/internal/group"
@@ -91,7 +92,8 @@ type App struct {
 	messaging  *messaging.Service
 	outbox     *outbox.Runner
 	later      *later.Service
-	media      *media.Service // nil: no uploads are taken
+	media      *media.Service  // nil: no uploads are taken
+	exports    *export.Service // nil: none are made
 	timers     *later.Timers
 	erasures   *later.Erasures
 	retention  *later.Retention // nil: messages are kept for ever
@@ -197,7 +199,13 @@ func (a *App) makeServices(ctx context.Context, o Options) error {
 		a.makeGateway(o)
 	}
 	if a.logic == nil {
-		return a.makeMediaApart()
+		if err := a.makeMediaApart(); err != nil {
+			return err
+		}
+		if a.cfg.Is(config.RoleAPI) {
+			a.makeExports(clusterKey(a.cfg.Node.Secret))
+		}
+		return nil
 	}
 	var gateways im.Dispatch = a.gateway
 	if a.node != nil {
@@ -255,6 +263,7 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 	if err := a.makeMedia(key); err != nil {
 		return err
 	}
+	a.makeExports(key)
 	options := messaging.Options{
 		Journal: a.journal, Marks: a.journal, Recalls: a.journal, Labels: a.journal, Lookups: a.journal, Pages: a.journal, Trims: a.trims(), Permissions: m, Members: m, Deliverer: a.dispatcher, Logger: a.log, Registerer: a.metrics,
 		RecallWindow: time.Duration(c.Messaging.RecallWindow), EditWindow: time.Duration(c.Messaging.EditWindow), MaxPins: c.Messaging.MaxPins, MaxQueued: c.Messaging.MaxQueued,
@@ -296,7 +305,7 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 	a.makeLater(m)
 	a.logic.Service, a.logic.accounts = a.messaging, a.accounts
 	a.logic.calls = api.NewCalls(api.Deps{
-		Accounts: a.accounts, Contacts: m.contacts, Groups: m.groups, Messages: a.messaging, Lists: a.messaging, Search: a.searcher(), Retention: a.messaging, Later: a.later, Media: a.media, Keeper: a.directory, Limiter: a.limiter, Now: a.now,
+		Accounts: a.accounts, Contacts: m.contacts, Groups: m.groups, Messages: a.messaging, Lists: a.messaging, Search: a.searcher(), Retention: a.messaging, Later: a.later, Media: a.media, Export: a.exports, Keeper: a.directory, Limiter: a.limiter, Now: a.now,
 	})
 	return nil
 }
@@ -406,7 +415,7 @@ func (a *App) openHTTP(lo wire.ListenOptions) (err error) {
 	}
 	if a.cfg.Is(config.RoleAPI) {
 		public.Handle("/", api.NewHTTP(a.ask, api.HTTPOptions{
-			Log: a.log, TrustedProxies: proxies, Origins: a.cfg.HTTP.Origins, Limiter: a.limiter, Credentials: a.credentials, Media: a.media, Metrics: a.metrics,
+			Log: a.log, TrustedProxies: proxies, Origins: a.cfg.HTTP.Origins, Limiter: a.limiter, Credentials: a.credentials, Media: a.media, Export: a.exports, Metrics: a.metrics,
 		}))
 	}
 	if a.gateway == nil && !a.cfg.Is(config.RoleAPI) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/skein-im/skein/internal/config"
 	"github.com/skein-im/skein/internal/entrycodec"
+	"github.com/skein-im/skein/internal/export"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/media"
 	"github.com/skein-im/skein/internal/media/blob"
@@ -136,6 +137,21 @@ func (a *App) makeMediaApart() error {
 	o.Uploads = o.Elsewhere
 	a.media = media.New(o)
 	return nil
+}
+
+// makeExports makes what gives users everything of theirs, if the settings say so. The
+// admin key is what all nodes have, and nobody else.
+func (a *App) makeExports(adminKey string) {
+	if a.cfg.Accounts.Exports == 0 {
+		return
+	}
+	key := hmac.New(sha256.New, []byte(adminKey))
+	key.Write([]byte("skein exports"))
+	o := export.Options{Logic: a.ask, Key: key.Sum(nil), AtOnce: a.cfg.Accounts.Exports, Now: a.now, Logger: a.log}
+	if a.media != nil {
+		o.Media = a.media
+	}
+	a.exports = export.New(o)
 }
 
 // left tells whether the account of a user was deleted.

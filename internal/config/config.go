@@ -86,6 +86,7 @@ type Accounts struct {
 	DMPolicy        string   `toml:"dm_policy" doc:"Who may write to a new user: contacts or everyone. Each user may change it for themselves."`
 	FindPolicy      string   `toml:"find_policy" doc:"Who finds a new user by name: anyone, contacts or nobody. Each user may change it for themselves."`
 	RequestsLast    Duration `toml:"requests_last" doc:"How long a contact request may be answered."`
+	Exports         int      `toml:"exports" doc:"Exports (everything of a user's as one zip, SPEC 3.17) that this process makes at a time. 0: the server makes none."`
 	Providers       string   `toml:"providers" doc:"TOML file of the OpenID Connect providers by which people log in (docs/login-providers.md); needs http.public_url. Empty: none."`
 	ReturnURLs      []string `toml:"return_urls" doc:"Where browsers may be sent after a login by a provider, besides loopback: whole addresses, as clients name them."`
 }
@@ -179,7 +180,7 @@ func Default() Config {
 		Admin: Admin{Listen: "127.0.0.1:8081"},
 		Accounts: Accounts{
 			Registration: "open", AccessLifetime: Duration(24 * time.Hour), RefreshLifetime: Duration(60 * 24 * time.Hour),
-			DevicePolicy: "class", DMPolicy: "contacts", FindPolicy: "anyone", RequestsLast: Duration(30 * 24 * time.Hour),
+			DevicePolicy: "class", DMPolicy: "contacts", FindPolicy: "anyone", RequestsLast: Duration(30 * 24 * time.Hour), Exports: 2,
 		},
 		Messaging: Messaging{RecallWindow: Duration(24 * time.Hour), EditWindow: Duration(48 * time.Hour), MaxPins: 100, StreamStore: Duration(2 * time.Second), StreamSilence: Duration(time.Minute), StreamsPerUser: 8, MaxQueued: 16384},
 		Groups:    Groups{MaxMembers: 10000, MaxPerUser: 1000, MaxAddsPerHour: 10000, MaxStrangersPerDay: 100},
@@ -282,8 +283,8 @@ func (c *Config) Check() error {
 	if c.Gateway.SendRate <= 0 {
 		bad("gateway.send_rate", "must be greater than 0")
 	}
-	if c.Gateway.MaxPerAddress < 0 || c.Messaging.RecallWindow < 0 || c.Messaging.EditWindow < 0 || c.Gateway.DrainTime < 0 || c.Media.UserBytes < 0 || c.Media.UploadsPerHour < 0 {
-		bad("gateway.max_per_address, messaging.recall_window, messaging.edit_window, gateway.drain_time, media.user_bytes, media.uploads_per_hour", "must not be negative")
+	if c.Gateway.MaxPerAddress < 0 || c.Messaging.RecallWindow < 0 || c.Messaging.EditWindow < 0 || c.Gateway.DrainTime < 0 || c.Media.UserBytes < 0 || c.Media.UploadsPerHour < 0 || c.Accounts.Exports < 0 {
+		bad("gateway.max_per_address, messaging.recall_window, messaging.edit_window, gateway.drain_time, media.user_bytes, media.uploads_per_hour, accounts.exports", "must not be negative")
 	}
 	if keep := time.Duration(c.Messaging.Retention); keep != 0 && (keep < minRetention || keep > maxRetention) {
 		bad("messaging.retention", "must be 0, or from %s to %s", minRetention, maxRetention)

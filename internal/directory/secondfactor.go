@@ -68,8 +68,13 @@ func (d *DB) ChangeSecondFactor(ctx context.Context, user im.UserID, step im.Sec
 		if err := lockLiving(tx, user); err != nil {
 			return err
 		}
-		if err := useStep(tx, user, &step); err != nil {
-			return err
+		if step.Step != 0 || step.Recovery != nil || !change.Keep {
+			if err := useStep(tx, user, &step); err != nil {
+				return err
+			}
+		}
+		if change.Keep {
+			return promiseAll(tx, notices)
 		}
 		if change.Remove {
 			if err := removeSecondFactor(tx, user); err != nil {

@@ -28,6 +28,9 @@ type SecondChange struct {
 	Remove bool
 	// Recovery are hashes of recovery codes in the place of those of before.
 	Recovery [][]byte
+	// Keep: it stays as it is, and its recovery codes, but for the one that was used. Without
+	// a second factor there is no step.
+	Keep bool
 }
 
 // TicketKind is what a ticket is for. The numbers are stored.

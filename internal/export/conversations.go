@@ -1,0 +1,217 @@
+package export
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/wire"
+)
+
+// conversation is one whose entries are to be written.
+type conversation struct {
+	id      im.ConversationID
+	head    uint64
+	members bool
+}
+
+// base is its name in the zip: ids have no dot.
+func (c *conversation) base() string {
+	return "conversations/" + strings.ReplaceAll(string(c.id), ":", ".")
+}
+
+// described is a line of conversations.jsonl.
+type described struct {
+	Conversation string          `json:"conversation"`
+	Kind         string          `json:"kind"`
+	Entries      string          `json:"entries"`
+	Members      string          `json:"members,omitempty"`
+	State        json.RawMessage `json:"state"`
+	Group        json.RawMessage `json:"group,omitempty"`
+	Peer         json.RawMessage `json:"peer,omitempty"`
+}
+
+// list writes the conversations, and notes which there are.
+func (e *export) list() error {
+	return e.file("conversations.jsonl", func() error {
+		for cursor := ""; ; {
+			var page wire.ListConversationsResponse
+			if err := e.call("MessageService/ListConversations", &wire.ListConversationsRequest{Limit: 100, Cursor: cursor}, &page); err != nil {
+				return err
+			}
+			if cursor != "" && page.GetDelta().GetReset_() {
+				return im.Errorf(im.CodeUnavailable, "the server's history became another one")
+			}
+			for _, state := range page.GetDelta().GetConversations() {
+				if err := e.describe(state); err != nil {
+					return err
+				}
+			}
+			if cursor = page.GetDelta().GetNext(); cursor == "" {
+				return nil
+			}
+			if err := e.step(); err != nil {
+				return err
+			}
+		}
+	})
+}
+
+func (e *export) describe(state *wire.ConversationState) error {
+	id := im.ConversationID(state.GetConversation())
+	if id.Kind() == im.KindMe {
+		return nil
+	}
+	// What it says is told with the entries.
+	state.Entries, state.Touched, state.Last, state.FromSeq, state.RecalledSeqs, state.MentionSeqs = nil, nil, nil, 0, nil, nil
+	c := conversation{id: id, head: state.GetSeq()}
+	if until := state.GetUntilSeq(); until != 0 {
+		c.head = min(c.head, until)
+	}
+	out := described{Conversation: string(id), Kind: "dm", Entries: c.base() + ".jsonl"}
+	var err error
+	if out.State, err = e.kept(state); err != nil {
+		return err
+	}
+	if _, saved := id.SavedBy(); saved {
+		out.Kind = "notes"
+	}
+	if peer, ok := id.Peer(e.t.User); ok {
+		var users wire.GetUsersResponse
+		if err := e.call("UserService/GetUsers", &wire.GetUsersRequest{Ids: []string{string(peer)}}, &users); err != nil {
+			return err
+		}
+		for _, u := range users.GetUsers() {
+			if out.Peer, err = e.kept(u); err != nil {
+				return err
+			}
+		}
+	}
+	if id.Kind() == im.KindGroup {
+		out.Kind = "group"
+		var g wire.GetGroupResponse
+		switch err := e.call("GroupService/GetGroup", &wire.GetGroupRequest{Conversation: string(id)}, &g); {
+		case err == nil:
+			c.members, out.Members = true, c.base()+".members.jsonl"
+			if out.Group, err = e.kept(g.GetGroup()); err != nil {
+				return err
+			}
+		case !hidden(err): // who was removed is told nothing of it
+			return err
+		}
+	}
+	raw, err := json.Marshal(&out)
+	if err != nil {
+		return err
+	}
+	e.conversations = append(e.conversations, c)
+	e.stats.Conversations++
+	return e.rawLine(raw)
+}
+
+// hidden tells whether an error says that the user may not see something, or not any more.
+func hidden(err error) bool {
+	code := im.CodeOf(err)
+	return code == im.CodeNotFound || code == im.CodePermissionDenied
+}
+
+// histories writes what each conversation says, its members, and the uploads that it names.
+func (e *export) histories() error {
+	for i := range e.conversations {
+		c := &e.conversations[i]
+		if c.members {
+			if err := e.file(c.base()+".members.jsonl", func() error { return e.members(c) }); err != nil {
+				return err
+			}
+		}
+		if err := e.file(c.base()+".jsonl", func() error { return e.history(c) }); err != nil {
+			return err
+		}
+		if err := e.uploads(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *export) members(c *conversation) error {
+	for cursor := ""; ; {
+		var page wire.ListMembersResponse
+		err := e.call("GroupService/ListMembers", &wire.ListMembersRequest{Conversation: string(c.id), Limit: 1000, Cursor: cursor}, &page)
+		if hidden(err) { // they left meanwhile
+			e.leftOut = append(e.leftOut, leftOut{Conversation: string(c.id), Why: gone})
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for _, m := range page.GetMembers() {
+			if err := e.line(m); err != nil {
+				return err
+			}
+		}
+		if cursor = page.GetNext(); cursor == "" {
+			return nil
+		}
+		if err := e.step(); err != nil {
+			return err
+		}
+	}
+}
+
+// me writes the user's own feed.
+func (e *export) me() error {
+	feed := conversation{id: im.Me(e.t.User)}
+	return e.file("me.jsonl", func() error {
+		var first wire.ListEntriesResponse
+		if err := e.call("MessageService/ListEntries", &wire.ListEntriesRequest{Conversation: string(feed.id), From: 1, Limit: 1}, &first); err != nil {
+			if hidden(err) {
+				return nil
+			}
+			return err
+		}
+		feed.head = first.GetHead()
+		return e.history(&feed)
+	})
+}
+
+// history writes the entries of a conversation that amend nothing, each as it is when it is
+// read, up to what was its last when the list was.
+func (e *export) history(c *conversation) error {
+	for from := uint64(1); from <= c.head; {
+		if err := e.step(); err != nil {
+			return err
+		}
+		var page wire.ListEntriesResponse
+		err := e.call("MessageService/ListEntries", &wire.ListEntriesRequest{Conversation: string(c.id), From: from, Limit: 500}, &page)
+		if hidden(err) {
+			e.leftOut = append(e.leftOut, leftOut{Conversation: string(c.id), Seq: from, Why: gone})
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for _, entry := range page.GetEntries() {
+			if entry.GetSeq() > c.head {
+				return nil
+			}
+			if err := e.line(entry); err != nil {
+				return err
+			}
+			e.stats.Entries++
+			for _, m := range entry.GetMedia() {
+				e.want(m.GetId(), place{c.id, entry.GetSeq()})
+			}
+		}
+		switch last := page.GetLastSeq(); {
+		case last == 0: // nothing more of it is theirs
+			return nil
+		case last < from:
+			return fmt.Errorf("a page of %s from %d ends at %d", c.id, from, last)
+		default:
+			from = last + 1
+		}
+	}
+	return nil
+}
