@@ -18,6 +18,7 @@ type accountCmd struct {
 	TOTPOff  totpOffCmd  `cmd:"" name:"totp-off" help:"Have logins need no code any more."`
 	Recovery recoveryCmd `cmd:"" name:"recovery-codes" help:"Make new recovery codes in the place of those of before."`
 	Delete   deleteCmd   `cmd:"" help:"Delete the account, for ever."`
+	Export   exportCmd   `cmd:"" help:"Download everything of yours as one zip."`
 	Rename   renameCmd   `cmd:"" help:"Take another username; once in 30 days."`
 	Reset    resetCmd    `cmd:"" help:"Set a new password with the code of an administrator's link."`
 }

@@ -89,6 +89,7 @@ type userCmd struct {
 	List     userListCmd     `cmd:"" help:"List all users."`
 	Sessions userSessionsCmd `cmd:"" help:"List the sessions of a user."`
 	Kick     userKickCmd     `cmd:"" help:"End sessions of a user; their sockets close at once."`
+	Export   userExportCmd   `cmd:"" help:"Download everything of a user's as one zip."`
 	Erase    userEraseCmd    `cmd:"" help:"Delete the account of a user, for ever."`
 	Invite   userInviteCmd   `cmd:"" help:"Make a registration link, for a server where registration is by invitation."`
 	Invites  userInvitesCmd  `cmd:"" help:"List the registration links that hold."`

@@ -10,21 +10,22 @@ import "github.com/skein-im/skein/cmd/internal/command"
 var version = "dev"
 
 type cli struct {
-	Serve    serveCmd       `cmd:"" help:"Run the server. Needs no flag: data in ./data, public port 127.0.0.1:8080."`
-	Chat     chatCmd        `cmd:"" help:"Chat in the terminal."`
-	User     userCmd        `cmd:"" help:"Manage users of a running server."`
-	Token    tokenCmd       `cmd:"" help:"Make tokens for users of your own backend."`
-	Config   configCmd      `cmd:"" help:"Show, check and explain the settings."`
-	Schema   schemaCmd      `cmd:"" name:"migrate" help:"Show the versions of the tables that nodes share, or end an upgrade."`
-	Migrate  migrateCmd     `cmd:"" name:"migrate-store" help:"Copy the embedded store of a stopped server to PostgreSQL."`
-	Account  accountCmd     `cmd:"" help:"Secure an account with an authenticator app; set a password by an administrator's link."`
-	Backup   backupCmd      `cmd:"" help:"Back up the embedded store, list, try out and remove backups."`
-	Restore  restoreCmd     `cmd:"" help:"Make a data directory from a backup."`
-	Doctor   doctorCmd      `cmd:"" help:"Look for what is wrong with the store, the machine or the cluster."`
-	Cert     certificateCmd `cmd:"" name:"bus-certificate" help:"Make the certificate of a NATS server of your own, which the nodes trust."`
-	Bench    benchCmd       `cmd:"" hidden:"" passthrough:"" help:"It is a program of its own: skein-lab bench."`
-	Capacity capacityCmd    `cmd:"" help:"Estimate how many users a machine carries."`
-	Version  versionCmd     `cmd:"" help:"Print the version."`
+	Serve    serveCmd        `cmd:"" help:"Run the server. Needs no flag: data in ./data, public port 127.0.0.1:8080."`
+	Chat     chatCmd         `cmd:"" help:"Chat in the terminal."`
+	User     userCmd         `cmd:"" help:"Manage users of a running server."`
+	Token    tokenCmd        `cmd:"" help:"Make tokens for users of your own backend."`
+	Config   configCmd       `cmd:"" help:"Show, check and explain the settings."`
+	Schema   schemaCmd       `cmd:"" name:"migrate" help:"Show the versions of the tables that nodes share, or end an upgrade."`
+	Migrate  migrateCmd      `cmd:"" name:"migrate-store" help:"Copy the embedded store of a stopped server to PostgreSQL."`
+	Account  accountCmd      `cmd:"" help:"Secure an account with an authenticator app; set a password by an administrator's link."`
+	Verify   verifyExportCmd `cmd:"" name:"export-verify" help:"Tell whether the zip of an export is whole."`
+	Backup   backupCmd       `cmd:"" help:"Back up the embedded store, list, try out and remove backups."`
+	Restore  restoreCmd      `cmd:"" help:"Make a data directory from a backup."`
+	Doctor   doctorCmd       `cmd:"" help:"Look for what is wrong with the store, the machine or the cluster."`
+	Cert     certificateCmd  `cmd:"" name:"bus-certificate" help:"Make the certificate of a NATS server of your own, which the nodes trust."`
+	Bench    benchCmd        `cmd:"" hidden:"" passthrough:"" help:"It is a program of its own: skein-lab bench."`
+	Capacity capacityCmd     `cmd:"" help:"Estimate how many users a machine carries."`
+	Version  versionCmd      `cmd:"" help:"Print the version."`
 }
 
 func main() {

@@ -155,6 +155,9 @@ func TestExport(t *testing.T) {
 	for _, c := range []string{chat, group, cake, string(im.Me(im.UserID(ann.id)))} {
 		var page wire.ListEntriesResponse
 		w.must(ann.token, "MessageService/ListEntries", &wire.ListEntriesRequest{Conversation: c, From: 1, Limit: 500}, &page)
+		if c == cake { // what she cleared clients hide
+			page.Entries = page.GetEntries()[3:]
+		}
 		name := "conversations/" + strings.ReplaceAll(c, ":", ".") + ".jsonl"
 		if strings.HasPrefix(c, "me:") {
 			name = "me.jsonl"
@@ -261,8 +264,8 @@ func TestExportThatEndsEarly(t *testing.T) {
 		p, q := w.person("ann"), w.person("bob")
 		w.befriend(p, q)
 		file := w.upload(p, strings.Repeat("0123456789abcdef", 16<<10)) // more than is kept back
-		w.says(p, dm(p, q), "one", file)
-		w.says(p, string(im.Saved(im.UserID(p.id))), "two")
+		w.says(p, dm(p, q), "one")
+		w.says(p, string(im.Saved(im.UserID(p.id))), "two", file)
 		path, reads := w.begins(p), 0
 		w.exports.before = func(_ context.Context, from im.Actor, method string) error {
 			if method != "MessageService/ListEntries" || from.User != im.UserID(p.id) {

@@ -12,6 +12,7 @@ import (
 // conversation is one whose entries are to be written.
 type conversation struct {
 	id      im.ConversationID
+	from    uint64 // what is before it the user cleared
 	head    uint64
 	members bool
 }
@@ -65,7 +66,7 @@ func (e *export) describe(state *wire.ConversationState) error {
 	}
 	// What it says is told with the entries.
 	state.Entries, state.Touched, state.Last, state.FromSeq, state.RecalledSeqs, state.MentionSeqs = nil, nil, nil, 0, nil, nil
-	c := conversation{id: id, head: state.GetSeq()}
+	c := conversation{id: id, from: max(state.GetMine().GetClearedBelow(), 1), head: state.GetSeq()}
 	if until := state.GetUntilSeq(); until != 0 {
 		c.head = min(c.head, until)
 	}
@@ -162,7 +163,7 @@ func (e *export) members(c *conversation) error {
 
 // me writes the user's own feed.
 func (e *export) me() error {
-	feed := conversation{id: im.Me(e.t.User)}
+	feed := conversation{id: im.Me(e.t.User), from: 1}
 	return e.file("me.jsonl", func() error {
 		var first wire.ListEntriesResponse
 		if err := e.call("MessageService/ListEntries", &wire.ListEntriesRequest{Conversation: string(feed.id), From: 1, Limit: 1}, &first); err != nil {
@@ -179,7 +180,7 @@ func (e *export) me() error {
 // history writes the entries of a conversation that amend nothing, each as it is when it is
 // read, up to what was its last when the list was.
 func (e *export) history(c *conversation) error {
-	for from := uint64(1); from <= c.head; {
+	for from := c.from; from <= c.head; {
 		if err := e.step(); err != nil {
 			return err
 		}

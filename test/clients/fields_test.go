@@ -26,6 +26,7 @@ var unsaid = map[string]string{
 
 	"skein.v1.AnswerProviderLoginRequest.issuer": "said by providers that say it, of themselves",
 	"skein.v1.AnswerProviderLoginRequest.error":  "ends the login",
+	"skein.v1.BeginExportRequest.code":           "of an authenticator app, which no example has",
 	"skein.v1.DeleteAccountRequest.code":         "of an authenticator app, which no example has",
 }
 

@@ -89,6 +89,7 @@ func deleted(t *teller, boss *person, dora string) {
 		return
 	}
 	self := &person{id: dora, token: login.Tokens.GetAccessToken()}
+	exported(t, boss, self)
 	t.refused(self, "AccountService/DeleteAccount", &wire.DeleteAccountRequest{Password: password}, wire.CodeBadCredentials)
 	t.call(self, "AccountService/DeleteAccount", &wire.DeleteAccountRequest{Password: "another " + password}, new(wire.DeleteAccountResponse))
 	t.hears("owner changed by dora bob", t.bobs)
@@ -100,4 +101,14 @@ func deleted(t *teller, boss *person, dora string) {
 	var erased wire.EraseUserResponse
 	t.call(boss, "AdminService/EraseUser", &wire.EraseUserRequest{User: dora, Messages: true}, &erased)
 	t.check(erased.Messages && erased.BegunAtMs > 0, "what Dora wrote is to be erased", &erased)
+}
+
+// exported: Dora may have everything of hers, and an administrator everything of hers.
+func exported(t *teller, boss, self *person) {
+	t.refused(self, "AccountService/BeginExport", &wire.BeginExportRequest{Password: password}, wire.CodeBadCredentials)
+	var own wire.BeginExportResponse
+	t.call(self, "AccountService/BeginExport", &wire.BeginExportRequest{Password: "another " + password}, &own)
+	var theirs wire.ExportUserResponse
+	t.call(boss, "AdminService/ExportUser", &wire.ExportUserRequest{User: self.id}, &theirs)
+	t.check(own.Path != "" && theirs.Path != "" && own.Path != theirs.Path && own.UntilMs > 0, "two paths", &own)
 }
