@@ -30,6 +30,7 @@ type benchCmd struct {
 	Group     benchGroupCmd     `cmd:"" help:"What the members of a large group cost: join, leave, kick, a page of members, finding one, mentioning all."`
 	Amend     benchAmendCmd     `cmd:"" help:"Edits and reactions beside plain messages: server CPU and acks; a page of messages with 500 reactions."`
 	Search    benchSearchCmd    `cmd:"" help:"Search in messages of English and Chinese: making the index, questions, how far it is behind, what messages pay for it."`
+	Export    benchExportCmd    `cmd:"" help:"An export of everything of a user's, and what direct chats beside it take; memory."`
 	Media     benchMediaCmd     `cmd:"" help:"Uploads: a long one, cut and resumed; many pictures at once, and what direct chats beside them take; memory."`
 	Stall     benchStallCmd     `cmd:"" help:"Direct chats while strangers are refused, a large group changes, a row is locked: acks, as ratios."`
 	Floor     benchFloorCmd     `cmd:"" help:"What the machine allows: the bare server under the load of chat or broadcast."`

@@ -128,6 +128,7 @@ type Report struct {
 	Amend    *AmendReport    `json:"amend,omitempty"`
 	Search   *SearchReport   `json:"search,omitempty"`
 	Media    *MediaReport    `json:"media,omitempty"`
+	Export   *ExportReport   `json:"export,omitempty"`
 
 	Retention *RetentionReport `json:"retention,omitempty"`
 

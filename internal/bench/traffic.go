@@ -435,4 +435,5 @@ const (
 	ScenarioSearch    = "search"
 	ScenarioRetention = "retention"
 	ScenarioMedia     = "media"
+	ScenarioExport    = "export"
 )
