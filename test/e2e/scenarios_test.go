@@ -50,6 +50,7 @@ func scenarios() []scenario {
 		{"an answer that was lost", terms{}, keyedAnswerLost},
 		{"the SDK's calls are carried out once", terms{}, keyedSDK},
 		{"messages are found by who may read them", terms{}, searching},
+		{"everything of a user's comes as one zip", terms{}, exporting},
 		{"what is uploaded is fetched by who may read it", terms{}, sharing},
 		{"links have previews, for who reads the message", terms{settings: map[string]string{"previews.fetch": "on", "previews.allow": "127.0.0.1/32"}}, previews},
 		{"the tour", terms{}, tour},
