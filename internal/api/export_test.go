@@ -169,10 +169,8 @@ func TestExport(t *testing.T) {
 	if manifest["complete"] != true || manifest["user"] != ann.id || manifest["conversations"] != 3.0 || manifest["media"] != 2.0 || len(manifest["leftOut"].([]any)) != 0 {
 		t.Errorf("%v", manifest)
 	}
-	for name, want := range map[string]string{"media/" + file + "-a.txt": "what the file says", "media/" + theirs + "-a.txt": "what bob showed"} {
-		if string(all[name]) != want {
-			t.Errorf("%s: %q", name, all[name])
-		}
+	if a, b := all["media/"+file+"-a.txt"], all["media/"+theirs+"-a.txt"]; string(a) != "what the file says" || string(b) != "what bob showed" {
+		t.Errorf("%q, %q", a, b)
 	}
 	for _, c := range []string{chat, group, cake, string(im.Me(im.UserID(ann.id)))} {
 		from := 0
