@@ -202,7 +202,7 @@ func (e *export) history(c *conversation) error {
 			}
 			e.stats.Entries++
 			for _, m := range entry.GetMedia() {
-				e.want(m.GetId(), place{c.id, entry.GetSeq()})
+				e.want(m.GetId(), place{Conversation: c.id, Seq: entry.GetSeq()})
 			}
 		}
 		switch last := page.GetLastSeq(); {
