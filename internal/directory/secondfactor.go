@@ -68,20 +68,20 @@ func (d *DB) ChangeSecondFactor(ctx context.Context, user im.UserID, step im.Sec
 		if err := lockLiving(tx, user); err != nil {
 			return err
 		}
-		if step.Step != 0 || step.Recovery != nil || !change.Keep {
-			if err := useStep(tx, user, &step); err != nil {
-				return err
-			}
-		}
-		if change.Keep {
+		if change.Keep && step.Step == 0 && step.Recovery == nil {
 			return promiseAll(tx, notices)
+		}
+		if err := useStep(tx, user, &step); err != nil {
+			return err
 		}
 		if change.Remove {
 			if err := removeSecondFactor(tx, user); err != nil {
 				return err
 			}
-		} else if err := putRecovery(tx, user, change.Recovery); err != nil {
-			return err
+		} else if !change.Keep {
+			if err := putRecovery(tx, user, change.Recovery); err != nil {
+				return err
+			}
 		}
 		return promiseAll(tx, notices)
 	})

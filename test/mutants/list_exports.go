@@ -25,7 +25,7 @@ var exports = []Mutant{
 	{
 		Name: "export-tells-what-was-cleared", Breaks: "3.17: from cleared_below on",
 		Hunks:   []Hunk{{"internal/export/conversations.go", "max(state.GetMine().GetClearedBelow(), 1)", "1"}},
-		Package: "internal/api", Test: "TestExport$",
+		Package: "internal/api", Test: "TestExport",
 	},
 	{
 		Name: "export-twice-at-once", Breaks: "3.17: rate_limited while one of this user's is made",
