@@ -189,6 +189,26 @@ var journals = []Mutant{
 		Package: postgresDir, Test: "TestReplyIsLost",
 	},
 	{
+		Name: "pg-positions-of-one-interval", Breaks: "16: who follows reads what it follows, also where newer entries lie in the place of older ones",
+		Hunks:   []Hunk{{postgresDir + "/indexes.sql", "brin (pos int8_minmax_multi_ops)", "brin (pos int8_minmax_ops)"}},
+		Package: postgresDir, Test: "TestFollowingAfterTrims",
+	},
+	{
+		Name: "pg-positions-stay-as-they-were", Breaks: "16: a database of before gets the index as well",
+		Hunks:   []Hunk{{postgresDir + "/trim.go", "\tj.renewPositions()\n", ""}},
+		Package: postgresDir, Test: "TestPositionsWaitForATransaction",
+	},
+	{
+		Name: "pg-positions-half-made", Breaks: "16: an index that somebody who was killed left half made is made again",
+		Hunks:   []Hunk{{postgresDir + "/positions.go", "(now.good() || !next.good())", "now.good()"}},
+		Package: postgresDir, Test: "TestPositionsAreIndexedAnew",
+	},
+	{
+		Name: "pg-positions-keep-who-stores", Breaks: "7: nobody waits while the index of positions is made",
+		Hunks:   []Hunk{{postgresDir + "/positions.go", "CREATE INDEX CONCURRENTLY %s", "CREATE INDEX %s"}},
+		Package: postgresDir, Test: "TestPositionsWaitForATransaction",
+	},
+	{
 		Name: "pg-position-too-far", Breaks: "5: a position passes nothing that may yet be stored before it",
 		Hunks:   []Hunk{{postgresDir + "/read.go", "pg_snapshot_xmin(", "pg_snapshot_xmax("}, {postgresDir + "/history.go", "pg_snapshot_xmin(", "pg_snapshot_xmax("}},
 		Package: postgresDir, Test: "TestPositionStaysBeforeWhatIsUnderWay",

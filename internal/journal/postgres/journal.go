@@ -81,6 +81,10 @@ type Journal struct {
 	marksLocked atomic.Int64
 	history     history
 	stretch     stretch
+	// oldPositions: the index of positions is to be exchanged by the first trim, on a
+	// connection made by alone.
+	oldPositions atomic.Bool
+	alone        *pgx.ConnConfig
 	// version is the range that the database was last seen to have; shut is set when
 	// it shuts this program out.
 	version atomic.Pointer[schema.Range]
@@ -120,6 +124,7 @@ func Open(ctx context.Context, url string, o Options) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
+	j.alone = config.ConnConfig.Copy()
 	if err := j.begin(ctx, config.ConnConfig); err != nil {
 		return nil, err
 	}
@@ -159,7 +164,12 @@ func (j *Journal) begin(ctx context.Context, config *pgx.ConnConfig) error {
 	if err := migrations().migrate(ctx, c, steps().Start(), j.o.Logger); err != nil {
 		return opening(ctx, err)
 	}
-	return opening(ctx, j.adopt(ctx, c))
+	if err := j.adopt(ctx, c); err != nil {
+		return opening(ctx, err)
+	}
+	positions, err := kindOf(ctx, c, positionsIndex)
+	j.oldPositions.Store(!positions.good())
+	return opening(ctx, err)
 }
 
 // opening tells what an operator can do something about from a database that

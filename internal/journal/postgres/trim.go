@@ -30,6 +30,7 @@ func (j *Journal) Trim(ctx context.Context, s im.Span) error {
 		return err
 	}
 	defer j.life.RUnlock()
+	j.renewPositions()
 	until := min(s.Until, math.MaxInt64)
 	for after := s.After; after < until; after += trimStep {
 		if err := ctx.Err(); err != nil {
