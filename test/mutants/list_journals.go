@@ -201,7 +201,7 @@ var journals = []Mutant{
 	{
 		Name: "pg-positions-half-made", Breaks: "16: an index that somebody who was killed left half made is made again",
 		Hunks:   []Hunk{{postgresDir + "/positions.go", "(now.good() || !next.good())", "now.good()"}},
-		Package: postgresDir, Test: "TestPositionsAreIndexedAnew",
+		Package: postgresDir, Test: "TestPositionsAreIndexedAnew/killed_while_it_was_made",
 	},
 	{
 		Name: "pg-positions-keep-who-stores", Breaks: "7: nobody waits while the index of positions is made",
