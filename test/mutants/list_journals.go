@@ -190,7 +190,7 @@ var journals = []Mutant{
 	},
 	{
 		Name: "pg-positions-of-one-interval", Breaks: "16: who follows reads what it follows, also where newer entries lie in the place of older ones",
-		Hunks:   []Hunk{{postgresDir + "/indexes.sql", "brin (pos int8_minmax_multi_ops)", "brin (pos int8_minmax_ops)"}},
+		Hunks:   []Hunk{{postgresDir + "/indexes.sql", "brin (pos int8_minmax_multi_ops)", "brin (pos int8_minmax_ops)"}, {postgresDir + "/positions.go", "o.opcname = 'int8_minmax_multi_ops'", "true"}},
 		Package: postgresDir, Test: "TestFollowingAfterTrims",
 	},
 	{

@@ -64,7 +64,8 @@
 // up to it: whatever any process stores later is beyond. The index of positions knows
 // the pages of the table only, and a page that is not in it yet is read by every
 // question, so a stretch is as many positions as had about as many entries as are
-// wanted.
+// wanted. It knows several intervals of positions for each range of pages, as newer entries
+// are stored where older ones were trimmed (positions.go).
 //
 // A server that recovers from a crash, is promoted or restored may give ids again
 // that it gave to transactions of which nothing reached the disk, and which may
@@ -174,7 +175,8 @@
 // # Goroutines, locks
 //
 // Open starts the writer of marks, and who looks for what holds the position; a lock
-// that is found starts who looks at locked rows, until they are free; the
+// that is found starts who looks at locked rows, until they are free; the first trim, in
+// tables of before, who exchanges the index of positions, on a connection of its own; the
 // pools have goroutines of their own; Close ends all. marks.mu, known.mu, locked.mu and held.mu
 // guard the memory, are never held together, and never while the database is asked; flushMu, taken before marks.mu, is held by
 // who writes marks. life is held for reading by every call, for writing by Close.
