@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"strconv"
 	"time"
 
@@ -124,11 +123,7 @@ func (b *uploads) exported(ctx context.Context, x *ExportReport) error {
 		return err
 	}
 	x.CPUAlone = (begun.cpu - from.cpu).Seconds() / begun.at.Sub(from.at).Seconds()
-	file, err := os.CreateTemp("", "skein-export-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = file.Close(); _ = os.Remove(file.Name()) }()
+	var zip bytes.Buffer // a file would be written beside the journal, and its fsyncs wait for it
 	b.o.progress("an export")
 	started := time.Now()
 	x.RSSBefore, x.RSSPeak, err = b.watched(ctx, func() error {
@@ -136,7 +131,7 @@ func (b *uploads) exported(ctx context.Context, x *ExportReport) error {
 		if err := b.s.call(ctx, b.users[0].Token, "skein.v1.AccountService/BeginExport", &wire.BeginExportRequest{}, &path); err != nil {
 			return err
 		}
-		x.ZipBytes, err = skein.DownloadExport(ctx, b.s.api, path.Path, file)
+		x.ZipBytes, err = skein.DownloadExport(ctx, b.s.api, path.Path, &zip)
 		return err
 	})
 	if err != nil {
@@ -156,7 +151,7 @@ func (b *uploads) exported(ctx context.Context, x *ExportReport) error {
 	if x.Alone.P99 > 0 { // JSON has no other numbers
 		x.P50Ratio, x.P99Ratio = x.Beside.P50/x.Alone.P50, x.Beside.P99/x.Alone.P99
 	}
-	m, err := skein.VerifyExport(file, x.ZipBytes)
+	m, err := skein.VerifyExport(bytes.NewReader(zip.Bytes()), x.ZipBytes)
 	if err != nil {
 		return err
 	}

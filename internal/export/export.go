@@ -189,6 +189,7 @@ type export struct {
 	actor   im.Actor
 	begun   time.Time
 	checked time.Time
+	rested  time.Time
 	stats   Stats
 	archive
 	own           *wire.User
@@ -263,9 +264,26 @@ func (e *export) once(actor im.Actor, method string, payload []byte) ([]byte, er
 	return e.s.o.Logic.Call(ctx, actor, im.Call{Method: "skein.v1." + method, Payload: payload})
 }
 
-// step asks now and then whether the export may go on.
+// maxRest is how long an export rests at a time.
+const maxRest = 100 * time.Millisecond
+
+// rest leaves the machine to who chats: for as long as what was done since the last rest took.
+func (e *export) rest() error {
+	if took := time.Since(e.rested); !e.rested.IsZero() && took > 0 {
+		t := time.NewTimer(min(took, maxRest))
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-e.ctx.Done():
+		}
+	}
+	e.rested = time.Now()
+	return e.ctx.Err()
+}
+
+// step rests, and asks now and then whether the export may go on.
 func (e *export) step() error {
-	if err := e.ctx.Err(); err != nil {
+	if err := e.rest(); err != nil {
 		return err
 	}
 	if e.s.o.Now().Sub(e.checked) < e.s.o.CheckEvery {
