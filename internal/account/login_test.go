@@ -97,7 +97,7 @@ func TestRegisterSameNameAtOnce(t *testing.T) {
 		_, err := f.Register(background, home, account.Registration{Username: []string{"alice", "ALICE"}[i%2], Password: password})
 		return err
 	}), im.CodeAlreadyExists)
-	if users, _, err := f.ListUsers(t.Context(), "", 0); err != nil || len(users) != 1 {
+	if users, _, err := f.ListUsers(t.Context(), "", 0, false); err != nil || len(users) != 1 {
 		t.Errorf("users: %v, %v", users, err)
 	}
 }
@@ -260,7 +260,7 @@ func TestClaimAdminAtOnce(t *testing.T) {
 		_, err := f.ClaimAdmin(background, home, code, "admin"+string(rune('a'+i)), password)
 		return err
 	}), im.CodePermissionDenied)
-	users, _, err := f.ListUsers(t.Context(), "", 0)
+	users, _, err := f.ListUsers(t.Context(), "", 0, false)
 	if err != nil || len(users) != 1 || !users[0].Admin {
 		t.Errorf("users %+v, %v", users, err)
 	}

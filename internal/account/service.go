@@ -96,6 +96,11 @@ type Options struct {
 	OpenRegistration bool
 	// InvitedRegistration lets those register who have a link of an administrator's.
 	InvitedRegistration bool
+	// MaxGuests is about how many guests there may be; 0: guests are not taken.
+	MaxGuests int
+	// GuestLife is how long a guest lives whom nobody sees, at least AccessLifetime; default
+	// 7 days.
+	GuestLife time.Duration
 	// SealKey seals the secrets of authenticator apps: 32 bytes, the same in all processes
 	// and after a restart. nil: there are no second factors.
 	SealKey []byte
@@ -208,6 +213,11 @@ func (o Options) withDefaults() Options {
 	if o.MaxSessions == 0 {
 		o.MaxSessions = 200
 	}
+	if o.GuestLife <= 0 {
+		o.GuestLife = 7 * 24 * time.Hour
+	}
+	// Who is connected is seen when the token is renewed.
+	o.GuestLife = max(o.GuestLife, o.AccessLifetime)
 	if o.DevicePolicy == "" {
 		o.DevicePolicy = "class"
 	}
@@ -257,6 +267,13 @@ func (s *Service) background() {
 		}
 	}
 	purgeNow()
+	looked := false // for guests, first when all is up whom a deletion is told
+	unseen := func() {
+		looked = true
+		if err := s.EraseUnseen(context.Background()); err != nil {
+			s.o.Logger.Warn("account: guests that nobody saw were not deleted, trying again later", "err", err)
+		}
+	}
 	flush, purge := time.NewTicker(flushEvery), time.NewTicker(purgeEvery)
 	defer flush.Stop()
 	defer purge.Stop()
@@ -268,8 +285,12 @@ func (s *Service) background() {
 			if err := s.flush(context.Background()); err != nil {
 				s.o.Logger.Warn("account: signs of life were not written, trying again", "err", err)
 			}
+			if !looked {
+				unseen()
+			}
 		case <-purge.C:
 			purgeNow()
+			unseen()
 		}
 	}
 }

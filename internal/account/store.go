@@ -19,6 +19,19 @@ type Store interface {
 	IdentityStore
 	ErasureStore
 	NameStore
+	GuestStore
+}
+
+// GuestStore keeps what is different of guests.
+type GuestStore interface {
+	CountGuests(ctx context.Context) (int, error)
+	// ListGuests is ListUsers of the guests alone.
+	ListGuests(ctx context.Context, after im.UserID, limit int) ([]im.User, error)
+	// UnseenGuests returns at most limit guests that were not seen since a time.
+	UnseenGuests(ctx context.Context, since time.Time, limit int) ([]im.UserID, error)
+	// UpgradeGuest: already_exists when the username is taken, permission_denied when they
+	// are no guest, or the invitation does not hold any more.
+	UpgradeGuest(ctx context.Context, g im.GuestUpgrade, notices ...im.Promise) (im.User, error)
 }
 
 // ErasureStore deletes accounts.

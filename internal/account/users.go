@@ -33,9 +33,9 @@ func (s *Service) FindUser(ctx context.Context, viewer im.UserID, username strin
 	return found[0].User, nil
 }
 
-// ListUsers returns a page of all users in the order of their ids. limit is at
+// ListUsers returns a page of all users, or of the guests alone, in the order of their ids. limit is at
 // most 500, 0 means 100; next is the cursor of the next page, "" after the last.
-func (s *Service) ListUsers(ctx context.Context, after string, limit int) (users []User, next string, err error) {
+func (s *Service) ListUsers(ctx context.Context, after string, limit int, guests bool) (users []User, next string, err error) {
 	if after != "" && !im.ValidID(after) {
 		return nil, "", im.Wrong("cursor", "is not one of this list")
 	}
@@ -43,7 +43,11 @@ func (s *Service) ListUsers(ctx context.Context, after string, limit int) (users
 		limit = 100
 	}
 	limit = min(limit, 500)
-	users, err = s.store.ListUsers(ctx, im.UserID(after), limit+1)
+	list := s.store.ListUsers
+	if guests {
+		list = s.store.ListGuests
+	}
+	users, err = list(ctx, im.UserID(after), limit+1)
 	if err != nil {
 		return nil, "", err
 	}

@@ -209,7 +209,7 @@ func wireTokens(t account.Tokens) *wire.Tokens {
 
 func wireUser(u account.User) *wire.User {
 	p := &u.Profile
-	return &wire.User{Id: string(u.ID), Username: u.Username, DisplayName: u.DisplayName, Picture: p.Picture, About: p.About, Extra: p.Extra, Deleted: u.Deleted}
+	return &wire.User{Id: string(u.ID), Username: u.Username, DisplayName: u.DisplayName, Picture: p.Picture, About: p.About, Extra: p.Extra, Deleted: u.Deleted, Guest: u.Guest}
 }
 
 func wireUsers(us []account.User) []*wire.User {

@@ -72,7 +72,7 @@ func (c *Calls) listUsers(ctx context.Context, _ im.Actor, r *wire.ListUsersRequ
 	if err := first(err, errCursor); err != nil {
 		return nil, err
 	}
-	users, next, err := c.Accounts.ListUsers(ctx, after, limit)
+	users, next, err := c.Accounts.ListUsers(ctx, after, limit, r.GetGuests())
 	if err != nil {
 		return nil, err
 	}

@@ -152,6 +152,9 @@ func (c *Calls) Call(ctx context.Context, actor im.Actor, call im.Call) ([]byte,
 	if err := r.Who.allows(actor); err != nil {
 		return nil, err
 	}
+	if err := c.allowsGuest(ctx, r.Method, actor); err != nil {
+		return nil, err
+	}
 	if len(call.Payload) > r.MaxBytes {
 		return nil, tooLarge(r.Method, len(call.Payload))
 	}
@@ -246,6 +249,8 @@ type Method struct {
 	MaxBytes int
 	// Repeat is what a repeat does whose answer was lost.
 	Repeat wire.Repeat
+	// Guests may call it, if users may.
+	Guests bool
 }
 
 // row is a Method with its handler.
@@ -278,7 +283,7 @@ func newMaker[In interface {
 	proto.Message
 }, Req, Res any](name string, who Who, class Class, maxBytes int, f func(context.Context, im.Actor, In, *keyed) (Out, error)) row {
 	return row{
-		Method:  Method{Name: "skein.v1." + name, Who: who, Class: class, MaxBytes: maxBytes, Repeat: wire.RepeatOf("skein.v1." + name)},
+		Method:  Method{Name: "skein.v1." + name, Who: who, Class: class, MaxBytes: maxBytes, Repeat: wire.RepeatOf("skein.v1." + name), Guests: guestMay(name)},
 		request: In(new(Req)), response: Out(new(Res)),
 		call: func(ctx context.Context, actor im.Actor, payload []byte, k *keyed) ([]byte, error) {
 			in := In(new(Req))

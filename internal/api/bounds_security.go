@@ -11,6 +11,12 @@ func securityBounds() map[string]Bounds {
 	uses := number(0, account.MaxInvitationUses)
 	return map[string]Bounds{
 		"RegisterRequest.invitation":                matching(maybeToken),
+		"RegisterGuestRequest.display_name":         title(maxNameChars).required(),
+		"RegisterGuestResponse.tokens":              {Required: true},
+		"UpgradeGuestRequest.username":              matching(namePattern).required(),
+		"UpgradeGuestRequest.password":              secret().required(),
+		"UpgradeGuestRequest.invitation":            matching(maybeToken),
+		"UpgradeGuestResponse.user":                 {Required: true},
 		"LoginWithCodeRequest.ticket":               matching(tokenPattern).required(),
 		"LoginWithCodeRequest.code":                 typed,
 		"LoginWithCodeResponse.tokens":              {Required: true},

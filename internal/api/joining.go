@@ -26,7 +26,7 @@ func (c *Calls) createInviteLink(ctx context.Context, actor im.Actor, r *wire.Cr
 	if err := first(err, errUntil); err != nil {
 		return nil, err
 	}
-	l, err := c.Groups.CreateLink(ctx, actor, conv, until, int(r.GetMaxUses()))
+	l, err := c.Groups.CreateLink(ctx, actor, conv, until, int(r.GetMaxUses()), r.GetGuests())
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (c *Calls) createInviteLink(ctx context.Context, actor im.Actor, r *wire.Cr
 func wireLink(l im.InviteLink) *wire.InviteLink {
 	return &wire.InviteLink{
 		Code: l.Code, Conversation: string(l.Conversation), Creator: string(l.Creator),
-		CreatedAtMs: contract.Millis(l.Created), ExpiresAtMs: contract.Millis(l.Expires), MaxUses: uint32(l.MaxUses), Uses: uint32(l.Uses),
+		CreatedAtMs: contract.Millis(l.Created), ExpiresAtMs: contract.Millis(l.Expires), MaxUses: uint32(l.MaxUses), Uses: uint32(l.Uses), Guests: l.Guests,
 	}
 }
 
@@ -81,6 +81,9 @@ func (c *Calls) getInviteLink(ctx context.Context, actor im.Actor, r *wire.GetIn
 }
 
 func (c *Calls) joinByLink(ctx context.Context, actor im.Actor, r *wire.JoinByLinkRequest) (*wire.JoinByLinkResponse, error) {
+	if err := c.byLink(ctx, actor, r.GetCode()); err != nil {
+		return nil, err
+	}
 	g, err := c.Groups.Join(ctx, actor, r.GetCode())
 	if err != nil {
 		return nil, err
@@ -89,6 +92,9 @@ func (c *Calls) joinByLink(ctx context.Context, actor im.Actor, r *wire.JoinByLi
 }
 
 func (c *Calls) requestToJoin(ctx context.Context, actor im.Actor, r *wire.RequestToJoinRequest) (*wire.RequestToJoinResponse, error) {
+	if err := c.byLink(ctx, actor, r.GetCode()); err != nil {
+		return nil, err
+	}
 	q, err := c.Groups.Request(ctx, actor, r.GetCode(), r.GetText())
 	if err != nil {
 		return nil, err

@@ -106,8 +106,9 @@ func TestRepeatedWithAKey(t *testing.T) {
 		}
 	}
 	for _, m := range Methods() {
-		// The claim of an administrator has no place in the matrix: a world has one.
-		if m.Repeat != wire.RepeatReads && !tried[m.Name] && m.Name != claimMethod {
+		// The claim of an administrator has no place in the matrix: a world has one. Of guests:
+		// TestUpgradeRepeatedWithAKey.
+		if m.Repeat != wire.RepeatReads && !tried[m.Name] && m.Name != claimMethod && m.Name != "skein.v1.AccountService/UpgradeGuest" {
 			t.Errorf("%s was not repeated", m.Name)
 		}
 	}

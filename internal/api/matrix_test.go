@@ -25,6 +25,7 @@ const (
 	asOwner    = "owner"    // in the group, above all
 	asRoot     = "root"     // administrator of the server, not in the group
 	asKey      = "key"      // the integrator's admin key
+	asGuest    = "guest"    // in the group, a guest: TestGuestMatrix
 )
 
 var everybody = []string{asNone, asStranger, asFriend, asBlocked, asEx, asMember, asAdmin, asOwner, asRoot, asKey}
@@ -85,7 +86,7 @@ type cell struct {
 }
 
 // matrix has at least one row for every method.
-var matrix = slices.Concat(mostCells, securityCells, providerCells)
+var matrix = slices.Concat(mostCells, securityCells, providerCells, guestCells)
 
 var mostCells = []cell{
 	{"AccountService/Register", "", anyone, func(s *scene) proto.Message {
@@ -498,13 +499,15 @@ func (w *world) scene(who string) *scene {
 	case asAdmin:
 		admin = w.person(who)
 		s.me = admin
+	case asGuest:
+		s.me = w.guest(who)
 	default:
 		s.me = w.person(who)
 	}
 	s.owner = owner
 	w.befriend(s.friend, s.bob)
 	members := []string{s.bob.id, admin.id}
-	if who == asMember || who == asEx {
+	if who == asMember || who == asEx || who == asGuest {
 		members = append(members, s.me.id)
 	}
 	var g wire.CreateGroupResponse
@@ -518,7 +521,7 @@ func (w *world) scene(who string) *scene {
 	w.must(s.bob.token, "MessageService/SendMessage", &wire.SendMessageRequest{Conversation: s.group, Content: text("?"), Streaming: true}, &poll)
 	s.grows = poll.GetSeq()
 	s.myStream = s.grows
-	if s.mine = s.said; who == asMember || who == asAdmin || who == asOwner {
+	if s.mine = s.said; who == asMember || who == asGuest || who == asAdmin || who == asOwner {
 		s.mine = s.says(s.me, s.group)
 		w.must(s.me.token, "MessageService/SendMessage", &wire.SendMessageRequest{Conversation: s.group, Content: text("?"), Streaming: true}, &poll)
 		s.myStream = poll.GetSeq()

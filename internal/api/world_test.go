@@ -216,7 +216,7 @@ func newWorld(t *testing.T) *world {
 	members.contacts = contact.New(db, db, runner, contact.Options{Lifetimes: db})
 	members.groups = group.New(db, db, db, runner, group.Options{StrangersPerDay: -1})
 	accounts := account.New(db, account.Options{
-		OpenRegistration: true, Providers: theProviders, SealKey: account.SealKey("the key of the tests"), RegistrationsPerHour: -1, AdminKeyHash: account.HashKey(adminKey),
+		OpenRegistration: true, MaxGuests: 100_000, Providers: theProviders, SealKey: account.SealKey("the key of the tests"), RegistrationsPerHour: -1, AdminKeyHash: account.HashKey(adminKey),
 		Argon: account.Argon{MemoryKiB: 8, Time: 1, Threads: 1},
 	})
 	index, err := searchsqlite.New(filepath.Join(dir, "search.db"))

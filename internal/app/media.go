@@ -99,7 +99,7 @@ func (a *App) makeMedia(adminKey string) error {
 		return err
 	}
 	o := a.mediaOptions(store, adminKey)
-	o.Uploads, o.Names, o.Waits, o.Left = a.directory, a.directory, a.waits, a.left
+	o.Uploads, o.Names, o.Waits, o.Left = guestUploads{a.directory}, a.directory, a.waits, a.left
 	a.media = media.New(o)
 	return nil
 }

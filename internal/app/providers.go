@@ -25,6 +25,8 @@ func (a *App) makeAccounts(key string, gateways im.Dispatch) error {
 	a.accounts = account.New(a.directory, account.Options{
 		OpenRegistration:    c.Accounts.Registration == "open",
 		InvitedRegistration: c.Accounts.Registration == "invitation",
+		MaxGuests:           c.Accounts.Guests,
+		GuestLife:           time.Duration(c.Accounts.GuestLife),
 		SealKey:             account.SealKey(key),
 		AccessLifetime:      time.Duration(c.Accounts.AccessLifetime),
 		RefreshLifetime:     time.Duration(c.Accounts.RefreshLifetime),

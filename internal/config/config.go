@@ -85,6 +85,8 @@ type Accounts struct {
 	DevicePolicy    string   `toml:"device_policy" doc:"Connections of a user at the same time: class (one per device class), all (no limit), one (one in total)."`
 	DMPolicy        string   `toml:"dm_policy" doc:"Who may write to a new user: contacts or everyone. Each user may change it for themselves."`
 	FindPolicy      string   `toml:"find_policy" doc:"Who finds a new user by name: anyone, contacts or nobody. Each user may change it for themselves."`
+	Guests          int      `toml:"guests" doc:"About how many guests there may be at a time: people without an account, who write in the groups to which they have a link. 0: guests are not taken."`
+	GuestLife       Duration `toml:"guest_life" doc:"After what time a guest is deleted whom nobody saw; at least access_lifetime."`
 	RequestsLast    Duration `toml:"requests_last" doc:"How long a contact request may be answered."`
 	Exports         int      `toml:"exports" doc:"Exports (everything of a user's as one zip, SPEC 3.17) that this process makes at a time. 0: the server makes none."`
 	Providers       string   `toml:"providers" doc:"TOML file of the OpenID Connect providers by which people log in (docs/login-providers.md); needs http.public_url. Empty: none."`
@@ -180,7 +182,7 @@ func Default() Config {
 		Admin: Admin{Listen: "127.0.0.1:8081"},
 		Accounts: Accounts{
 			Registration: "open", AccessLifetime: Duration(24 * time.Hour), RefreshLifetime: Duration(60 * 24 * time.Hour),
-			DevicePolicy: "class", DMPolicy: "contacts", FindPolicy: "anyone", RequestsLast: Duration(30 * 24 * time.Hour), Exports: 2,
+			DevicePolicy: "class", DMPolicy: "contacts", FindPolicy: "anyone", GuestLife: Duration(7 * 24 * time.Hour), RequestsLast: Duration(30 * 24 * time.Hour), Exports: 2,
 		},
 		Messaging: Messaging{RecallWindow: Duration(24 * time.Hour), EditWindow: Duration(48 * time.Hour), MaxPins: 100, StreamStore: Duration(2 * time.Second), StreamSilence: Duration(time.Minute), StreamsPerUser: 8, MaxQueued: 16384},
 		Groups:    Groups{MaxMembers: 10000, MaxPerUser: 1000, MaxAddsPerHour: 10000, MaxStrangersPerDay: 100},
@@ -267,7 +269,7 @@ func (c *Config) Check() error {
 	oneOf("log.format", c.Log.Format, "auto", "text", "json")
 	c.checkProviders(bad)
 	positive := map[string]int64{
-		"accounts.access_lifetime": int64(c.Accounts.AccessLifetime), "accounts.refresh_lifetime": int64(c.Accounts.RefreshLifetime), "accounts.requests_last": int64(c.Accounts.RequestsLast),
+		"accounts.access_lifetime": int64(c.Accounts.AccessLifetime), "accounts.refresh_lifetime": int64(c.Accounts.RefreshLifetime), "accounts.requests_last": int64(c.Accounts.RequestsLast), "accounts.guest_life": int64(c.Accounts.GuestLife),
 		"messaging.stream_store": int64(c.Messaging.StreamStore), "messaging.stream_silence": int64(c.Messaging.StreamSilence), "messaging.streams_per_user": int64(c.Messaging.StreamsPerUser),
 		"messaging.max_queued": int64(c.Messaging.MaxQueued), "groups.max_members": int64(c.Groups.MaxMembers),
 		"groups.max_per_user": int64(c.Groups.MaxPerUser), "groups.max_adds_per_hour": int64(c.Groups.MaxAddsPerHour), "groups.max_strangers_per_day": int64(c.Groups.MaxStrangersPerDay),
@@ -285,6 +287,9 @@ func (c *Config) Check() error {
 	}
 	if c.Gateway.MaxPerAddress < 0 || c.Messaging.RecallWindow < 0 || c.Messaging.EditWindow < 0 || c.Gateway.DrainTime < 0 || c.Media.UserBytes < 0 || c.Media.UploadsPerHour < 0 || c.Accounts.Exports < 0 {
 		bad("gateway.max_per_address, messaging.recall_window, messaging.edit_window, gateway.drain_time, media.user_bytes, media.uploads_per_hour, accounts.exports", "must not be negative")
+	}
+	if c.Accounts.Guests < 0 {
+		bad("accounts.guests", "must not be negative")
 	}
 	if keep := time.Duration(c.Messaging.Retention); keep != 0 && (keep < minRetention || keep > maxRetention) {
 		bad("messaging.retention", "must be 0, or from %s to %s", minRetention, maxRetention)

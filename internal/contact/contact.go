@@ -105,13 +105,21 @@ type Store interface {
 	// ContactRevision returns a user's revision, and the one up to which it is forgotten
 	// who has nothing to tell.
 	ContactRevision(ctx context.Context, user im.UserID) (revision, floor uint64, err error)
-	// Gate returns what decides whether from may write to to: from whom to takes
-	// messages, and to's side of the pair. found is false when there is no user to.
-	Gate(ctx context.Context, from, to im.UserID) (policy im.DMPolicy, side im.Contact, found bool, err error)
 	// KnownTo returns at most limit users of whom one keeps something in their list, or who
 	// keep something of them.
 	KnownTo(ctx context.Context, user im.UserID, limit int) ([]im.UserID, error)
+	Gatekeeper
 	Sweeper
+}
+
+// Gatekeeper knows who may write to whom.
+type Gatekeeper interface {
+	// Gate returns what decides whether from may write to to: from whom to takes
+	// messages, and to's side of the pair. found is false when there is no user to.
+	Gate(ctx context.Context, from, to im.UserID) (policy im.DMPolicy, side im.Contact, found bool, err error)
+	// GuestMay tells whether one of two users is a guest, and whether they share a group. It
+	// is asked about those alone whose ids say that they may be guests.
+	GuestMay(ctx context.Context, a, b im.UserID) (guest, share bool, err error)
 }
 
 // Sweeper removes what is over.

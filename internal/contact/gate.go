@@ -6,6 +6,7 @@ import (
 	"hash/maphash"
 	"math"
 	"sync"
+	"time"
 
 	"github.com/skein-im/skein/internal/cache"
 	"github.com/skein-im/skein/internal/im"
@@ -27,6 +28,19 @@ func (s *Service) MaySend(ctx context.Context, from, to im.UserID) error {
 		}
 		if !found { // not remembered: the user may come to exist
 			return im.Errorf(im.CodeNotFound, "no such user")
+		}
+		if from.MayBeGuest() || to.MayBeGuest() {
+			guest, share, err := s.store.GuestMay(ctx, from, to)
+			if err != nil {
+				return fmt.Errorf("may %s write to %s: %w", from, to, err)
+			}
+			if guest {
+				open = share && !side.Blocked && policy == im.DMEveryone
+				if open { // for a while: they leave groups
+					s.gates.put(from, to, now+int64(guestOpenFor), epoch)
+				}
+				return gate(open)
+			}
 		}
 		open = !side.Blocked && policy != im.DMNobody && (policy == im.DMEveryone || side.State == Friend)
 		s.remember(from, to, open, now, epoch)
@@ -57,11 +71,12 @@ func gate(open bool) error {
 // errClosed is made once: strangers are refused often.
 var errClosed error = im.Errorf(im.CodeNotContact, "this user takes messages from contacts only")
 
-// now is the time by which answers grow old; alone they do not.
+// guestOpenFor is how long guests, and who writes to them, may still write when they share
+// no group any more.
+const guestOpenFor = 5 * time.Second
+
+// now is the time by which answers grow old.
 func (s *Service) now() int64 {
-	if !s.o.Shared {
-		return 0
-	}
 	return int64(s.o.Now().Sub(s.began))
 }
 

@@ -41,6 +41,9 @@ func (d *DB) BeginErasure(ctx context.Context, o im.ErasureOrder) (e im.Erasure,
 			e, err = erasedBefore(tx, o)
 			return err
 		}
+		if err := stillUnseen(tx, o); err != nil {
+			return err
+		}
 		if err := useSecond(tx, &im.SessionOpening{Session: im.Session{User: o.User}, IfPasswordHash: o.IfPasswordHash}); err != nil && o.Second == nil {
 			return err
 		}
@@ -113,7 +116,7 @@ func forgetUser(tx *writeTx, o im.ErasureOrder) error {
 		return err
 	}
 	_, err := tx.Exec(`
-		UPDATE users SET deleted_at = CASE WHEN deleted_at = 0 THEN CAST($2 AS BIGINT) ELSE deleted_at END, username = NULL, display_name = $3, search_name = '', password_hash = '', admin = FALSE, profile = '', hide_reads = FALSE,
+		UPDATE users SET deleted_at = CASE WHEN deleted_at = 0 THEN CAST($2 AS BIGINT) ELSE deleted_at END, username = NULL, display_name = $3, search_name = '', password_hash = '', admin = FALSE, guest = FALSE, profile = '', hide_reads = FALSE,
 			dm_policy = $4, find_policy = $5, presence_policy = $6, group_policy = $7 WHERE id = $1`,
 		o.User, msOf(o.At), im.DeletedName, im.DMNobody, im.FindNobody, im.PresenceNobody, im.GroupsNobody)
 	return err

@@ -45,21 +45,21 @@ func (d *DB) CreateLink(ctx context.Context, l im.InviteLink, most int) error {
 			return im.Errorf(im.CodeTooLarge, "a group may have at most %d invite links", most)
 		}
 		_, err := tx.Exec(`
-			INSERT INTO group_links (code, conversation, creator, created_at, expires_at, max_uses, uses)
-			VALUES ($1, $2, $3, $4, $5, $6, 0)`,
-			l.Code, l.Conversation, l.Creator, msOf(l.Created), msOf(l.Expires), int64(l.MaxUses))
+			INSERT INTO group_links (code, conversation, creator, created_at, expires_at, max_uses, uses, guests)
+			VALUES ($1, $2, $3, $4, $5, $6, 0, $7)`,
+			l.Code, l.Conversation, l.Creator, msOf(l.Created), msOf(l.Expires), int64(l.MaxUses), l.Guests)
 		return err
 	})
 }
 
 const linkSelect = `
-	SELECT l.code, l.conversation, l.creator, l.created_at, l.expires_at, l.max_uses, l.uses, g.name, g.members, g.settings
+	SELECT l.code, l.conversation, l.creator, l.created_at, l.expires_at, l.max_uses, l.uses, l.guests, g.name, g.members, g.settings
 	FROM group_links l JOIN groups g ON g.conversation = l.conversation WHERE `
 
 func scanLink(row interface{ Scan(...any) error }) (l im.InviteLink, err error) {
 	var created, expires int64
 	var settings string
-	if err = row.Scan(&l.Code, &l.Conversation, &l.Creator, &created, &expires, &l.MaxUses, &l.Uses, &l.Group.Name, &l.Group.Members, &settings); err != nil {
+	if err = row.Scan(&l.Code, &l.Conversation, &l.Creator, &created, &expires, &l.MaxUses, &l.Uses, &l.Guests, &l.Group.Name, &l.Group.Members, &settings); err != nil {
 		return l, err
 	}
 	l.Created, l.Expires, l.Group.Conversation = timeOf(created), timeOf(expires), l.Conversation

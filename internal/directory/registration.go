@@ -63,12 +63,12 @@ func (d *DB) RegistrationLinkHolds(ctx context.Context, hash []byte, now time.Ti
 
 // useRegistrationLink counts a use of the link by which a session's user registers. The
 // row's lock makes who comes at once wait, and find it used up.
-func useRegistrationLink(tx *writeTx, o *im.SessionOpening) error {
-	if o.Invitation == nil {
+func useRegistrationLink(tx *writeTx, hash []byte, now time.Time) error {
+	if hash == nil {
 		return nil
 	}
 	n, err := tx.Exec("UPDATE registration_links SET uses = uses + 1 WHERE hash = $1 AND expires_at > $2 AND (max_uses = 0 OR uses < max_uses)",
-		o.Invitation, msOf(o.Session.Created))
+		hash, msOf(now))
 	if err == nil && n == 0 {
 		return im.Errorf(im.CodePermissionDenied, "the invitation was used up, or revoked, at this moment")
 	}

@@ -32,7 +32,7 @@ func (d *DB) OpenSession(ctx context.Context, o im.SessionOpening) error {
 		} else if err := useSecond(tx, &o); err != nil {
 			return err
 		}
-		if err := useRegistrationLink(tx, &o); err != nil {
+		if err := useRegistrationLink(tx, o.Invitation, o.Session.Created); err != nil {
 			return err
 		}
 		if err := useIdentity(tx, &o); err != nil {

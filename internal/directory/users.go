@@ -12,13 +12,13 @@ import (
 )
 
 // userColumns are what scanUser reads.
-const userColumns = "id, COALESCE(username, ''), display_name, admin, dm_policy, created_at, group_policy, find_policy, profile, presence_policy, hide_reads, deleted_at <> 0"
+const userColumns = "id, COALESCE(username, ''), display_name, admin, dm_policy, created_at, group_policy, find_policy, profile, presence_policy, hide_reads, deleted_at <> 0, guest"
 
 func scanUser(row interface{ Scan(...any) error }, more ...any) (im.User, error) {
 	var u im.User
 	var created int64
 	var profile string
-	err := row.Scan(append([]any{&u.ID, &u.Username, &u.DisplayName, &u.Admin, &u.DMPolicy, &created, &u.GroupPolicy, &u.FindPolicy, &profile, &u.PresencePolicy, &u.HideReads, &u.Deleted}, more...)...)
+	err := row.Scan(append([]any{&u.ID, &u.Username, &u.DisplayName, &u.Admin, &u.DMPolicy, &created, &u.GroupPolicy, &u.FindPolicy, &profile, &u.PresencePolicy, &u.HideReads, &u.Deleted, &u.Guest}, more...)...)
 	u.Created = timeOf(created)
 	if err == nil && profile != "" {
 		if err = json.Unmarshal([]byte(profile), &u.Profile); err != nil {
@@ -45,9 +45,9 @@ func createUser(tx *writeTx, c im.Credentials, keepExisting bool) error {
 		return err
 	}
 	n, err := tx.Exec(`
-		INSERT INTO users (id, username, display_name, password_hash, admin, dm_policy, created_at, search_name, find_policy)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`,
-		c.ID, sql.NullString{String: c.Username, Valid: c.Username != ""}, c.DisplayName, c.PasswordHash, c.Admin, c.DMPolicy, msOf(c.Created), folded(c.DisplayName), c.FindPolicy)
+		INSERT INTO users (id, username, display_name, password_hash, admin, dm_policy, created_at, search_name, find_policy, guest)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`,
+		c.ID, sql.NullString{String: c.Username, Valid: c.Username != ""}, c.DisplayName, c.PasswordHash, c.Admin, c.DMPolicy, msOf(c.Created), folded(c.DisplayName), c.FindPolicy, c.Guest)
 	if err != nil || n == 1 {
 		return err
 	}

@@ -63,8 +63,8 @@ func checkCode(code string) error {
 }
 
 // CreateLink makes an invite link, until a time (zero: for ever) and for so many uses
-// (0: any number).
-func (s *Service) CreateLink(ctx context.Context, actor im.Actor, c im.ConversationID, until time.Time, uses int) (InviteLink, error) {
+// (0: any number); guests may come by it as well.
+func (s *Service) CreateLink(ctx context.Context, actor im.Actor, c im.ConversationID, until time.Time, uses int, guests bool) (InviteLink, error) {
 	if !until.IsZero() {
 		if until = until.Truncate(time.Millisecond); !until.After(s.o.Now()) {
 			return InviteLink{}, im.Wrong("expiresAtMs", "must be in the future, or 0")
@@ -87,7 +87,7 @@ func (s *Service) CreateLink(ctx context.Context, actor im.Actor, c im.Conversat
 	s.o.Random(random[:])
 	l := InviteLink{
 		Code:         strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(random[:])),
-		Conversation: c, Creator: actor.User, Created: s.o.Now().Truncate(time.Millisecond), Expires: until, MaxUses: uses, Group: v.Group,
+		Conversation: c, Creator: actor.User, Created: s.o.Now().Truncate(time.Millisecond), Expires: until, MaxUses: uses, Guests: guests, Group: v.Group,
 	}
 	if err := s.doors.CreateLink(ctx, l, MaxLinks); err != nil {
 		return InviteLink{}, fmt.Errorf("create an invite link: %w", err)
@@ -170,6 +170,12 @@ func (s *Service) link(ctx context.Context, actor im.Actor, code string) (Invite
 		return InviteLink{}, errNoLink
 	}
 	return l, nil
+}
+
+// LetsGuests tells whether guests may come by a link, whether it holds or not.
+func (s *Service) LetsGuests(ctx context.Context, actor im.Actor, code string) (bool, error) {
+	l, err := s.link(ctx, actor, code)
+	return l.Guests, err
 }
 
 func (s *Service) holds(l *InviteLink) bool {

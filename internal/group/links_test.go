@@ -17,7 +17,7 @@ import (
 func (w *world) link(c im.ConversationID, mode im.JoinMode, until time.Time, uses int) string {
 	w.t.Helper()
 	w.update("o", c, im.GroupChange{Join: mode})
-	l, err := w.CreateLink(w.t.Context(), actor("o"), c, until, uses)
+	l, err := w.CreateLink(w.t.Context(), actor("o"), c, until, uses, false)
 	w.ok(err)
 	return l.Code
 }
@@ -44,7 +44,7 @@ func (w *world) uses(c im.ConversationID) (of []int) {
 func TestLink(t *testing.T) {
 	w := newWorld(t, group.Options{MaxMembers: 4}, "o", "a", "b", "x", "y")
 	c := w.create("o")
-	_, err := w.CreateLink(t.Context(), actor("o"), c, time.Time{}, 0)
+	_, err := w.CreateLink(t.Context(), actor("o"), c, time.Time{}, 0, false)
 	w.wantCode(err, im.CodePermissionDenied) // by invitation only
 	until := w.now.Add(time.Hour)
 	code := w.link(c, im.JoinOpen, until, 2)
@@ -99,7 +99,7 @@ func TestLinkStaysTheGroups(t *testing.T) {
 	c := w.create("o", "a")
 	w.link(c, im.JoinOpen, time.Time{}, 0)
 	w.ok(w.SetRole(t.Context(), actor("o"), c, "a", im.RoleAdmin))
-	l, err := w.CreateLink(t.Context(), actor("a"), c, time.Time{}, 0)
+	l, err := w.CreateLink(t.Context(), actor("a"), c, time.Time{}, 0, false)
 	w.ok(err)
 	w.ok(w.SetRole(t.Context(), actor("o"), c, "a", im.RoleMember))
 	if got := w.joins("x", l.Code); got != "" {
@@ -158,10 +158,10 @@ func TestLinkRefused(t *testing.T) {
 	w.wantCode(w.RevokeLink(t.Context(), actor("x"), c, code), im.CodeNotFound)
 	w.wantCode(w.RevokeLink(t.Context(), actor("full"), w.create("o"), code), im.CodeNotFound)
 	for until, want := range map[time.Time]im.Code{w.now: im.CodeInvalidArgument, w.now.Add(time.Second): ""} {
-		_, err = w.CreateLink(t.Context(), actor("o"), c, until, 0)
+		_, err = w.CreateLink(t.Context(), actor("o"), c, until, 0, false)
 		w.wantCode(err, want)
 	}
-	_, err = w.CreateLink(t.Context(), actor("o"), c, time.Time{}, group.MaxLinkUses+1)
+	_, err = w.CreateLink(t.Context(), actor("o"), c, time.Time{}, group.MaxLinkUses+1, false)
 	w.wantCode(err, im.CodeInvalidArgument)
 	_, _, err = w.ListLinks(t.Context(), actor("o"), c, 0, "no code")
 	w.wantCode(err, im.CodeInvalidArgument)

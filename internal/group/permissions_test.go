@@ -110,7 +110,7 @@ func recalling(author im.UserID) func(context.Context, *group.Service, im.Actor,
 // byLink does something with a new link of the group.
 func byLink(do func(context.Context, *group.Service, im.Actor, string) error) func(context.Context, *world, im.Actor, im.ConversationID) error {
 	return func(ctx context.Context, w *world, by im.Actor, c im.ConversationID) error {
-		l, err := w.CreateLink(ctx, actor("owner"), c, time.Time{}, 0)
+		l, err := w.CreateLink(ctx, actor("owner"), c, time.Time{}, 0, false)
 		w.ok(err)
 		return do(ctx, w.Service, by, l.Code)
 	}
@@ -119,7 +119,7 @@ func byLink(do func(context.Context, *group.Service, im.Actor, string) error) fu
 // asking answers a new request to join.
 func asking(do func(*group.Service, context.Context, im.Actor, im.ConversationID, im.UserID) error) func(context.Context, *world, im.Actor, im.ConversationID) error {
 	return func(ctx context.Context, w *world, by im.Actor, c im.ConversationID) error {
-		l, err := w.CreateLink(ctx, actor("owner"), c, time.Time{}, 0)
+		l, err := w.CreateLink(ctx, actor("owner"), c, time.Time{}, 0, false)
 		w.ok(err)
 		_, err = w.Request(ctx, actor("new"), l.Code, "")
 		w.ok(err)
@@ -149,11 +149,11 @@ func joiningPermissions() []permission {
 			return err
 		})},
 		{"make an invite link", open, func(ctx context.Context, w *world, by im.Actor, c im.ConversationID) error {
-			_, err := w.CreateLink(ctx, by, c, time.Time{}, 0)
+			_, err := w.CreateLink(ctx, by, c, time.Time{}, 0, false)
 			return err
 		}},
 		{"make an invite link, where nobody joins by one", nil, func(ctx context.Context, w *world, by im.Actor, c im.ConversationID) error {
-			_, err := w.CreateLink(ctx, by, c, time.Time{}, 0)
+			_, err := w.CreateLink(ctx, by, c, time.Time{}, 0, false)
 			return err
 		}},
 		on("see the invite links", func(ctx context.Context, s service, by im.Actor, c im.ConversationID) error {
@@ -161,7 +161,7 @@ func joiningPermissions() []permission {
 			return err
 		}),
 		{"revoke an invite link", open, func(ctx context.Context, w *world, by im.Actor, c im.ConversationID) error {
-			l, err := w.CreateLink(ctx, actor("owner"), c, time.Time{}, 0)
+			l, err := w.CreateLink(ctx, actor("owner"), c, time.Time{}, 0, false)
 			w.ok(err)
 			return w.RevokeLink(ctx, by, c, l.Code)
 		}},

@@ -2,6 +2,7 @@ package im
 
 import (
 	"maps"
+	"strings"
 	"time"
 )
 
@@ -137,6 +138,26 @@ type User struct {
 	Profile        Profile
 	// Deleted: the account was deleted; nothing else is known of the user.
 	Deleted bool
+	// Guest: nobody who registered; see GuestPrefix.
+	Guest bool
+}
+
+// GuestPrefix begins the ids of guests. It is no proof: who was a guest keeps the id as a
+// user, and an integrator may choose such ids. So only about users with such an id somebody
+// has to ask whether they are guests.
+const GuestPrefix = "guest-"
+
+// MayBeGuest tells whether a user may be a guest; of all others it is known that they are not.
+func (u UserID) MayBeGuest() bool { return strings.HasPrefix(string(u), GuestPrefix) }
+
+// GuestUpgrade is the one atomic step that makes a guest a user.
+type GuestUpgrade struct {
+	User                   UserID
+	Username, PasswordHash string
+	FindPolicy             FindPolicy
+	// Invitation, when set, is the hash of a registration link of which this is a use.
+	Invitation []byte
+	At         time.Time
 }
 
 // ShowsAs tells whether others see the same of two states of a user.

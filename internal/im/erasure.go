@@ -31,4 +31,6 @@ type ErasureOrder struct {
 	// user must have no active second factor.
 	IfPasswordHash string
 	Second         *SecondStep
+	// IfUnseen, when set, must be a time since which the user, a guest still, was not seen.
+	IfUnseen time.Time
 }

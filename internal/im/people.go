@@ -125,6 +125,8 @@ type InviteLink struct {
 	Expires time.Time
 	// MaxUses is 0 for any number.
 	MaxUses, Uses int
+	// Guests may come by it as well.
+	Guests bool
 	// Group has the name, the number of members and the settings.
 	Group GroupInfo
 }

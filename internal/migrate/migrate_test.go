@@ -51,7 +51,7 @@ func newSource(t testing.TB, entries int) *source {
 	d, err := sqlite.Open(s.Directory, sqlite.Options{})
 	must(t, err)
 	must(t, d.Close())
-	s.exec(t, `INSERT INTO users VALUES ('ann', 'ann', 'Ann Ä. 𝄞', 'argon', TRUE, 1, 1000, 0, 0, 'ann ä. 𝄞', '{"about":"ä","extra":{"k":"v"}}', 3, TRUE, 0, 1000), ('Bob', NULL, 'B', '', FALSE, 2, 2000, 3, 2, NULL, '', 0, FALSE, 3000, 0);
+	s.exec(t, `INSERT INTO users VALUES ('ann', 'ann', 'Ann Ä. 𝄞', 'argon', TRUE, 1, 1000, 0, 0, 'ann ä. 𝄞', '{"about":"ä","extra":{"k":"v"}}', 3, TRUE, 0, 1000, FALSE), ('Bob', NULL, 'B', '', FALSE, 2, 2000, 3, 2, NULL, '', 0, FALSE, 3000, 0, TRUE);
 		INSERT INTO sessions VALUES ('s1', 'ann', 'd', 1, 'phone', 'go', 1, 2, '::1', 99, 0), ('s2', 'Bob', '', 0, '', '', 1, 2, '', 99, 5);
 		INSERT INTO tokens VALUES (x'00ff', 's1', 1, 1, 99, NULL, 0, NULL), (x'01', 's1', 2, 1, 99, x'00ff', 7, x'beef');
 		INSERT INTO claims VALUES ('admin', x'0102', 5);
@@ -62,7 +62,7 @@ work', 0, 0, 0, 7), ('Bob', 'ann', 1, TRUE, '', 'hello', 4, '', 4, 9, 2, 1);
 		INSERT INTO memberships VALUES ('ann', 'grp:g1', 1, 0, 3, 0, 9, '', '', 0, 'Tea', x'746561'), ('Bob', 'grp:g1', 7, 9, 0, 0, 9, 'left', '1-5', 5, '', NULL);
 		INSERT INTO group_invitations VALUES ('Bob', 'grp:g1', 'ann', 5, 99);
 		INSERT INTO group_bans VALUES ('grp:g1', 'eve', 'ann', 'noise', 5, 0);
-		INSERT INTO group_links VALUES ('abcdefghijklmnopqrstuvwxyz', 'grp:g1', 'ann', 5, 0, 3, 1);
+		INSERT INTO group_links VALUES ('abcdefghijklmnopqrstuvwxyz', 'grp:g1', 'ann', 5, 0, 3, 1, TRUE);
 		INSERT INTO group_requests VALUES ('grp:g1', 'Bob', 'please', 5, 99);
 		INSERT INTO scheduled VALUES ('ann', x'0190', 'grp:g1', 99, 5, 3, x'3a00', -7, 3, 'muted', 'you are muted');
 		INSERT INTO profile_news VALUES ('ann', 'Bob', TRUE);
@@ -461,7 +461,7 @@ func TestSourceUnchanged(t *testing.T) {
 	// Rows that are in the log of SQLite only, as after a crash.
 	db, err := sql.Open("sqlite", "file:"+s.Directory+"?vfs=skein-sums&_pragma=wal_autocheckpoint(0)")
 	must(t, err)
-	_, err = db.Exec("INSERT INTO users VALUES ('late', NULL, 'L', '', FALSE, 2, 2000, 0, 0, NULL, '', 0, FALSE, 0, 0)")
+	_, err = db.Exec("INSERT INTO users VALUES ('late', NULL, 'L', '', FALSE, 2, 2000, 0, 0, NULL, '', 0, FALSE, 0, 0, FALSE)")
 	must(t, err)
 	crashed := t.TempDir()
 	for _, name := range []string{"directory.db", "directory.db-wal"} {

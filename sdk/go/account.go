@@ -29,6 +29,14 @@ func Register(ctx context.Context, baseURL string, req *wire.RegisterRequest) (*
 	return resp.Tokens, err
 }
 
+// RegisterGuest makes a guest, where the server takes them: no password, gone when nobody
+// came with its session for a time (SPEC §3.14). ErrPermission: guests are not taken.
+func RegisterGuest(ctx context.Context, baseURL string, req *wire.RegisterGuestRequest) (*wire.Tokens, error) {
+	var resp wire.RegisterGuestResponse
+	err := Post(ctx, baseURL, accountService+"RegisterGuest", "", req, &resp)
+	return resp.Tokens, err
+}
+
 // Login opens a session with a password; ErrBadCredentials if it is wrong.
 func Login(ctx context.Context, baseURL string, req *wire.LoginRequest) (*wire.Tokens, error) {
 	var resp wire.LoginResponse

@@ -11,7 +11,15 @@ import (
 // many uses (0: any number; at most 1,000,000). Whoever has its code joins, or asks
 // to, as the group's setting `join` says; admins and the owner make links.
 func (g Groups) CreateLink(ctx context.Context, conversation string, until time.Time, uses uint32) (*wire.InviteLink, error) {
-	req := &wire.CreateInviteLinkRequest{Conversation: conversation, MaxUses: uses}
+	return g.createLink(ctx, &wire.CreateInviteLinkRequest{Conversation: conversation, MaxUses: uses}, until)
+}
+
+// CreateGuestLink is CreateLink of a link by which guests may come as well. SPEC §3.14.
+func (g Groups) CreateGuestLink(ctx context.Context, conversation string, until time.Time, uses uint32) (*wire.InviteLink, error) {
+	return g.createLink(ctx, &wire.CreateInviteLinkRequest{Conversation: conversation, MaxUses: uses, Guests: true}, until)
+}
+
+func (g Groups) createLink(ctx context.Context, req *wire.CreateInviteLinkRequest, until time.Time) (*wire.InviteLink, error) {
 	if !until.IsZero() {
 		req.ExpiresAtMs = until.UnixMilli()
 	}

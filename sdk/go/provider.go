@@ -84,6 +84,15 @@ func (s Sessions) ChangeUsername(ctx context.Context, username, password string)
 	return resp.User, err
 }
 
+// UpgradeGuest makes the user, a guest, one with a username and a password; invitation is the
+// code of a registration link, where one is needed. The session goes on. ErrAlreadyExists: the
+// username is taken. SPEC §3.14.
+func (s Sessions) UpgradeGuest(ctx context.Context, username, password, invitation string) (*wire.User, error) {
+	var resp wire.UpgradeGuestResponse
+	err := s.c.Call(ctx, accountService+"UpgradeGuest", &wire.UpgradeGuestRequest{Username: username, Password: password, Invitation: invitation}, &resp)
+	return resp.User, err
+}
+
 // LoginInBrowser logs in by a provider from a program on this machine: show is given the
 // address to open, and the browser comes back to a port of 127.0.0.1 that listens until
 // then. Errors are those of Begin and Finish; ErrPermission also if the provider let

@@ -239,7 +239,7 @@ func withProvider(t *testing.T, sso *oidctest.Provider) map[string]string {
 	}
 	at := l.Addr().String()
 	l.Close()
-	return map[string]string{"accounts.providers": filepath.Join(dir, "providers.toml"), "http.listen": at, "http.public_url": "http://" + at}
+	return map[string]string{"accounts.guests": "10", "accounts.providers": filepath.Join(dir, "providers.toml"), "http.listen": at, "http.public_url": "http://" + at}
 }
 
 // keepEntries notes the entries of an answer.
@@ -326,14 +326,14 @@ func (p *play) upload(t *testing.T, token, called, name, content string) error {
 }
 
 // keepToken notes the token that was answered, for the user and for the username
-// that was asked with.
+// or display name that was asked with.
 func (p *play) keepToken(request, answer any) {
 	tokens, _ := field(answer, "tokens").(map[string]any)
 	token, ok := tokens["accessToken"].(string)
 	if !ok {
 		return
 	}
-	for _, name := range []any{tokens["user"], field(request, "username"), field(request, "user")} {
+	for _, name := range []any{tokens["user"], field(request, "username"), field(request, "user"), field(request, "displayName")} {
 		if s, ok := name.(string); ok {
 			p.tokens[s] = token
 		}

@@ -81,6 +81,26 @@ var providerLogins = []Mutant{
 		Package: accountDir, Test: "TestRename",
 	},
 	{
+		Name: "guests-may-all", Breaks: "3.14: what guests may is named, all else is refused",
+		Hunks:   []Hunk{{"internal/api/guests.go", "if err == nil && guest {", "if err != nil && guest {"}},
+		Package: "internal/api", Test: "TestGuestComesByALink",
+	},
+	{
+		Name: "guest-by-any-link", Breaks: "3.14: guests come by links that let guests in",
+		Hunks:   []Hunk{{"internal/api/guests.go", "if err != nil || lets {", "if err != nil || code != \"\" {"}},
+		Package: "internal/api", Test: "TestGuestComesByALink",
+	},
+	{
+		Name: "guest-upgrades-where-closed", Breaks: "3.14: a guest becomes a user where they might register",
+		Hunks:   []Hunk{{accountDir + "/guests.go", "if !s.o.OpenRegistration && !s.o.InvitedRegistration {", "if !s.o.OpenRegistration && s.o.InvitedRegistration {"}},
+		Package: accountDir, Test: "TestUpgradeObeysRegistration",
+	},
+	{
+		Name: "guest-who-came-is-erased", Breaks: "3.14: only a guest whom nobody saw is deleted",
+		Hunks:   []Hunk{{directoryDir + "/guests.go", "s.last_seen_at >= $1)", "s.last_seen_at >= $1 AND s.ended_at > 0)"}},
+		Package: accountDir, Test: "TestUnseenGuestsAreErased",
+	},
+	{
 		Name: "renamed-every-day", Breaks: "3.15: a user changes the username once in 30 days",
 		Hunks:   []Hunk{{directoryDir + "/usernames.go", "r.Every > 0 && renamed > 0 && wait > 0 {", "r.Every > 0 && renamed > 0 && wait > r.Every {"}},
 		Package: accountDir, Test: "TestRename",

@@ -18,6 +18,9 @@ func providers(t *teller) {
 	var all wire.ListIdentitiesResponse
 	t.call(t.ann, "AccountService/ListIdentities", &wire.ListIdentitiesRequest{}, &all)
 	t.check(len(all.Identities) == 0, "Ann logs in by her password only", &all)
+	// Whether this server takes guests the tour does not know; Ann is none.
+	t.refused(nil, "AccountService/RegisterGuest", &wire.RegisterGuestRequest{}, wire.CodeInvalidArgument)
+	t.refused(t.ann, "AccountService/UpgradeGuest", &wire.UpgradeGuestRequest{Username: "guest-" + t.tag, Password: password}, wire.CodePermissionDenied)
 	t.refused(t.ann, "AccountService/UnlinkIdentity", &wire.UnlinkIdentityRequest{Id: "none", Password: password}, wire.CodeNotFound)
 }
 

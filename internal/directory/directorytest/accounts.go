@@ -58,6 +58,7 @@ func RunAccounts(t *testing.T, open func(t *testing.T) *directory.DB) {
 		{"Tickets", tickets},
 		{"ResetPassword", resetPassword},
 		{"RegistrationLinks", registrationLinks},
+		{"Guests", guests},
 		{"Erasure", erasure},
 		{"ErasureSteps", erasureSteps},
 	} {
