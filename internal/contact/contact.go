@@ -108,18 +108,10 @@ type Store interface {
 	// KnownTo returns at most limit users of whom one keeps something in their list, or who
 	// keep something of them.
 	KnownTo(ctx context.Context, user im.UserID, limit int) ([]im.UserID, error)
-	Gatekeeper
-	Sweeper
-}
-
-// Gatekeeper knows who may write to whom.
-type Gatekeeper interface {
 	// Gate returns what decides whether from may write to to: from whom to takes
 	// messages, and to's side of the pair. found is false when there is no user to.
 	Gate(ctx context.Context, from, to im.UserID) (policy im.DMPolicy, side im.Contact, found bool, err error)
-	// GuestMay tells whether one of two users is a guest, and whether they share a group. It
-	// is asked about those alone whose ids say that they may be guests.
-	GuestMay(ctx context.Context, a, b im.UserID) (guest, share bool, err error)
+	Sweeper
 }
 
 // Sweeper removes what is over.
@@ -134,6 +126,9 @@ type Sweeper interface {
 
 // PeopleStore knows what users show of themselves, and to whom.
 type PeopleStore interface {
+	// GuestMay tells whether one of two users is a guest, and whether they share a group. It
+	// is asked about those alone whose ids say that they may be guests.
+	GuestMay(ctx context.Context, a, b im.UserID) (guest, share bool, err error)
 	// TellProfile has some of the contacts of one user told whose profile changed, the
 	// first behind after: each gets the next revision of their list, and the promise of
 	// notice. It returns who it was and the promises; "": there is nobody behind after.

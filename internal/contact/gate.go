@@ -30,7 +30,7 @@ func (s *Service) MaySend(ctx context.Context, from, to im.UserID) error {
 			return im.Errorf(im.CodeNotFound, "no such user")
 		}
 		if from.MayBeGuest() || to.MayBeGuest() {
-			guest, share, err := s.store.GuestMay(ctx, from, to)
+			guest, share, err := s.people.GuestMay(ctx, from, to)
 			if err != nil {
 				return fmt.Errorf("may %s write to %s: %w", from, to, err)
 			}
