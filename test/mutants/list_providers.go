@@ -87,7 +87,7 @@ var providerLogins = []Mutant{
 	},
 	{
 		Name: "guest-by-any-link", Breaks: "3.14: guests come by links that let guests in",
-		Hunks:   []Hunk{{"internal/api/guests.go", "if err != nil || lets {", "if err != nil || code != \"\" {"}},
+		Hunks:   []Hunk{{"internal/api/guests.go", "if err != nil || lets {", "if err != nil || lets || code != \"\" {"}},
 		Package: "internal/api", Test: "TestGuestComesByALink",
 	},
 	{
