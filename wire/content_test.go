@@ -161,7 +161,7 @@ func contentFits(catalogue map[string]*shape, c *wire.Content) error {
 // and comes through both codecs as it is.
 func TestContentVectors(t *testing.T) {
 	catalogue := shapes(t)
-	for _, want := range []string{"text", "image", "file", "voice", "video", "location", "card", "merged", "poll", "custom"} {
+	for _, want := range []string{"text", "image", "file", "voice", "video", "location", "card", "merged", "poll", "sticker", "custom"} {
 		if _, ok := catalogue[want]; !ok {
 			t.Errorf("SPEC §11.2 has no row for %s", want)
 		}

@@ -977,8 +977,10 @@ type Welcome struct {
 	Connection string `protobuf:"bytes,8,opt,name=connection,proto3" json:"connection,omitempty"`
 	// When the token's time is over and the connection ends with `token_expired`, unless it is renewed (Renew) before.
 	TokenExpiresAtMs int64 `protobuf:"varint,9,opt,name=token_expires_at_ms,json=tokenExpiresAtMs,proto3" json:"token_expires_at_ms,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// The revision of the deployment's stickers and custom emoji, as this node knows it; 0: there never were any, or this node does not tell. SPEC §4.35.
+	Stickers      uint64 `protobuf:"varint,10,opt,name=stickers,proto3" json:"stickers,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Welcome) Reset() {
@@ -1070,6 +1072,13 @@ func (x *Welcome) GetConnection() string {
 func (x *Welcome) GetTokenExpiresAtMs() int64 {
 	if x != nil {
 		return x.TokenExpiresAtMs
+	}
+	return 0
+}
+
+func (x *Welcome) GetStickers() uint64 {
+	if x != nil {
+		return x.Stickers
 	}
 	return 0
 }
@@ -3919,7 +3928,9 @@ type Pong struct {
 	// The digest did not match: send Sync.
 	Resync bool `protobuf:"varint,2,opt,name=resync,proto3" json:"resync,omitempty"`
 	// The digest matched: the new position.
-	Position      string `protobuf:"bytes,3,opt,name=position,proto3" json:"position,omitempty"`
+	Position string `protobuf:"bytes,3,opt,name=position,proto3" json:"position,omitempty"`
+	// As Welcome.stickers.
+	Stickers      uint64 `protobuf:"varint,4,opt,name=stickers,proto3" json:"stickers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3973,6 +3984,13 @@ func (x *Pong) GetPosition() string {
 		return x.Position
 	}
 	return ""
+}
+
+func (x *Pong) GetStickers() uint64 {
+	if x != nil {
+		return x.Stickers
+	}
+	return 0
 }
 
 // Heads of conversations, after the last message of a burst or where a push was lost: pull what is missing.
@@ -4428,7 +4446,7 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\aidle_ms\x18\a \x01(\rR\x06idleMs\x12\x1e\n" +
 	"\n" +
 	"background\x18\b \x01(\bR\n" +
-	"background\"\xbf\x02\n" +
+	"background\"\xdb\x02\n" +
 	"\aWelcome\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x12\n" +
 	"\x04user\x18\x02 \x01(\tR\x04user\x12\x18\n" +
@@ -4440,7 +4458,9 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\n" +
 	"connection\x18\b \x01(\tR\n" +
 	"connection\x12-\n" +
-	"\x13token_expires_at_ms\x18\t \x01(\x03R\x10tokenExpiresAtMs\"\\\n" +
+	"\x13token_expires_at_ms\x18\t \x01(\x03R\x10tokenExpiresAtMs\x12\x1a\n" +
+	"\bstickers\x18\n" +
+	" \x01(\x04R\bstickers\"\\\n" +
 	"\tHeartbeat\x12\x17\n" +
 	"\aidle_ms\x18\x01 \x01(\rR\x06idleMs\x12\x1d\n" +
 	"\n" +
@@ -4678,11 +4698,12 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x04Ping\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\tR\bposition\x12\x1b\n" +
 	"\x06digest\x18\x02 \x01(\x06H\x00R\x06digest\x88\x01\x01B\t\n" +
-	"\a_digest\"`\n" +
+	"\a_digest\"|\n" +
 	"\x04Pong\x12$\n" +
 	"\x0eserver_time_ms\x18\x01 \x01(\x03R\fserverTimeMs\x12\x16\n" +
 	"\x06resync\x18\x02 \x01(\bR\x06resync\x12\x1a\n" +
-	"\bposition\x18\x03 \x01(\tR\bposition\"-\n" +
+	"\bposition\x18\x03 \x01(\tR\bposition\x12\x1a\n" +
+	"\bstickers\x18\x04 \x01(\x04R\bstickers\"-\n" +
 	"\x05Heads\x12$\n" +
 	"\x05heads\x18\x01 \x03(\v2\x0e.skein.v1.HeadR\x05heads\"<\n" +
 	"\x04Head\x12\"\n" +

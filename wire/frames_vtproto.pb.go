@@ -1018,6 +1018,11 @@ func (m *Welcome) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
 	}
+	if m.Stickers != 0 {
+		i = protohelpers.EncodeVarint(dAtA, i, uint64(m.Stickers))
+		i--
+		dAtA[i] = 0x50
+	}
 	if m.TokenExpiresAtMs != 0 {
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(m.TokenExpiresAtMs))
 		i--
@@ -3622,6 +3627,11 @@ func (m *Pong) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
 	}
+	if m.Stickers != 0 {
+		i = protohelpers.EncodeVarint(dAtA, i, uint64(m.Stickers))
+		i--
+		dAtA[i] = 0x20
+	}
 	if len(m.Position) > 0 {
 		i -= len(m.Position)
 		copy(dAtA[i:], m.Position)
@@ -4563,6 +4573,9 @@ func (m *Welcome) SizeVT() (n int) {
 	}
 	if m.TokenExpiresAtMs != 0 {
 		n += 1 + protohelpers.SizeOfVarint(uint64(m.TokenExpiresAtMs))
+	}
+	if m.Stickers != 0 {
+		n += 1 + protohelpers.SizeOfVarint(uint64(m.Stickers))
 	}
 	n += len(m.unknownFields)
 	return n
@@ -5650,6 +5663,9 @@ func (m *Pong) SizeVT() (n int) {
 	l = len(m.Position)
 	if l > 0 {
 		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+	}
+	if m.Stickers != 0 {
+		n += 1 + protohelpers.SizeOfVarint(uint64(m.Stickers))
 	}
 	n += len(m.unknownFields)
 	return n
@@ -8122,6 +8138,25 @@ func (m *Welcome) UnmarshalVT(dAtA []byte) error {
 				b := dAtA[iNdEx]
 				iNdEx++
 				m.TokenExpiresAtMs |= int64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 10:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Stickers", wireType)
+			}
+			m.Stickers = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.Stickers |= uint64(b&0x7F) << shift
 				if b < 0x80 {
 					break
 				}
@@ -14803,6 +14838,25 @@ func (m *Pong) UnmarshalVT(dAtA []byte) error {
 			}
 			m.Position = string(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
+		case 4:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Stickers", wireType)
+			}
+			m.Stickers = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.Stickers |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
 		default:
 			iNdEx = preIndex
 			skippy, err := protohelpers.Skip(dAtA[iNdEx:])

@@ -100,6 +100,8 @@ type Deps struct {
 	Export *export.Service
 	// Retention is how long messages are kept.
 	Retention Retention
+	// Stickers are those of the deployment; nil: there are none.
+	Stickers Stickers
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Limiter counts the calls of connections that do not belong to a device: those

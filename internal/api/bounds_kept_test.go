@@ -52,6 +52,19 @@ func boundsScene(w *world, c cell) *scene {
 	return w.scene(asFriend)
 }
 
+// manyOf repeats what a list has, with a name of its own each where it has names.
+func manyOf(one []any, n int) []any {
+	all := slices.Repeat(one, n)
+	for i, v := range all {
+		if m, ok := v.(map[string]any); ok && m["name"] != nil {
+			m = maps.Clone(m)
+			m["name"] = fmt.Sprint("n", i)
+			all[i] = m
+		}
+	}
+	return all
+}
+
 func tryField(t *testing.T, w *world, d *openAPISchemas, c cell, f protoreflect.FieldDescriptor) {
 	t.Helper()
 	b, _ := FieldBounds(string(f.Parent().Name()) + "." + string(f.Name()))
@@ -95,7 +108,7 @@ func tryField(t *testing.T, w *world, d *openAPISchemas, c cell, f protoreflect.
 	outside, inside := edges(b, f)
 	if f.IsList() && f.Message() != nil && b.MaxItems > 0 {
 		one := good[f.JSONName()].([]any)
-		outside, inside = []any{slices.Repeat(one, b.MaxItems+1)}, []any{slices.Repeat(one, b.MaxItems)}
+		outside, inside = []any{manyOf(one, b.MaxItems+1)}, []any{manyOf(one, b.MaxItems)}
 	}
 	for _, v := range outside {
 		if d.check(what, schema, jsonValue(v)) == nil {

@@ -71,6 +71,7 @@ type scene struct {
 	asked         uint64 // bob's poll in the group
 	shown         uint64 // bob's message in the group that names the upload file
 	file          string
+	stuck         string // the picture of a sticker
 	grows         uint64 // what bob goes on with
 	myStream      uint64 // what who calls goes on with in the group, if they are in it
 	mine          uint64 // what who calls said in the group, if they are in it
@@ -398,6 +399,14 @@ var mostCells = []cell{
 	{"MediaService/LinkMedia", "bob's, before he names it", nobody, func(s *scene) proto.Message {
 		return &wire.LinkMediaRequest{Media: &wire.MediaPlace{Id: s.uploads(s.bob)}}
 	}},
+	{"MediaService/ListStickers", "", users, func(*scene) proto.Message { return &wire.ListStickersRequest{} }},
+	{"MediaService/LinkMedia", "the picture of a sticker", users, func(s *scene) proto.Message {
+		return &wire.LinkMediaRequest{Media: &wire.MediaPlace{Id: s.sticks()}}
+	}},
+	{"MessageService/SendMessage", "a sticker to the group", inGroup, func(s *scene) proto.Message {
+		s.sticks()
+		return &wire.SendMessageRequest{Conversation: s.group, Content: stickerOf("cats", "wave")}
+	}},
 	{"MediaService/DeleteMedia", "bob's", nobody, func(s *scene) proto.Message { return &wire.DeleteMediaRequest{Id: s.uploads(s.bob)} }},
 	{"MediaService/DeleteMedia", "own", own, func(s *scene) proto.Message { return &wire.DeleteMediaRequest{Id: s.uploads(s.me)} }},
 	{"MessageService/SendMessage", "bob's upload to the group", nobody, func(s *scene) proto.Message {
@@ -420,6 +429,12 @@ var mostCells = []cell{
 		return &wire.SetRetentionRequest{Conversation: s.chat, Kind: wire.RetentionKind_RETENTION_KIND_TIME, RetentionS: 86_400}
 	}},
 	{"AdminService/GetRetention", "", admins, func(s *scene) proto.Message { return &wire.GetRetentionRequest{Conversation: s.chat} }},
+	{"AdminService/SetStickerPack", "", admins, func(s *scene) proto.Message {
+		return &wire.SetStickerPackRequest{Name: "dogs", Title: "Dogs", Stickers: []*wire.NewSticker{{Name: "sit", Media: s.sticks(), Alt: "a dog"}}}
+	}},
+	{"AdminService/SetCustomEmoji", "", admins, func(s *scene) proto.Message {
+		return &wire.SetCustomEmojiRequest{Name: "dog", Media: s.sticks()}
+	}},
 	{"AdminService/KickUser", "", admins, func(s *scene) proto.Message { return &wire.KickUserRequest{User: s.bob.id} }},
 }
 

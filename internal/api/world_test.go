@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,6 +32,7 @@ import (
 	"github.com/skein-im/skein/internal/outbox"
 	"github.com/skein-im/skein/internal/search"
 	searchsqlite "github.com/skein-im/skein/internal/search/sqlite"
+	"github.com/skein-im/skein/internal/sticker"
 	"github.com/skein-im/skein/wire"
 )
 
@@ -207,10 +209,14 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var shows atomic.Pointer[sticker.Service]
 	uploads := media.New(media.Options{
+		Shows:   func(ctx context.Context, id string) (bool, error) { return shows.Load().Shows(ctx, id) },
 		Uploads: db, Names: db, Store: blobs, Pictures: picture.NewMaker(picture.Options{}), Quota: im.MediaQuota{Bytes: 64 << 20, Open: 16}, MaxBytes: 4 << 20, Key: []byte("key"),
 	})
-	messages := messaging.New(messaging.Options{Media: uploads, EditWindow: time.Hour, Timers: db, Periods: db, Retention: db, Streams: messaging.Streams{StoreEvery: time.Minute, StoreBytes: 1 << 20, Silence: time.Hour, PerUser: 100, MaxBytes: 1 << 16}, Journal: journal, Marks: journal, Recalls: journal, Labels: journal, Lookups: journal, Pages: journal, Permissions: members, Members: members, Deliverer: nobodyOnline{}, Logger: quiet()})
+	stickers := sticker.New(sticker.Options{Store: db})
+	shows.Store(stickers)
+	messages := messaging.New(messaging.Options{Media: uploads, Stickers: stickers, EditWindow: time.Hour, Timers: db, Periods: db, Retention: db, Streams: messaging.Streams{StoreEvery: time.Minute, StoreBytes: 1 << 20, Silence: time.Hour, PerUser: 100, MaxBytes: 1 << 16}, Journal: journal, Marks: journal, Recalls: journal, Labels: journal, Lookups: journal, Pages: journal, Permissions: members, Members: members, Deliverer: nobodyOnline{}, Logger: quiet()})
 	uploads.Use(messages)
 	runner := outbox.New(db, messages, outbox.Options{Logger: quiet()})
 	members.contacts = contact.New(db, db, runner, contact.Options{Lifetimes: db})
@@ -232,7 +238,7 @@ func newWorld(t *testing.T) *world {
 	})
 	caller, now := &exportCaller{}, time.Now()
 	exports := export.New(export.Options{Logic: caller, Media: uploads, Key: []byte("key"), AtOnce: 2, CheckEvery: 1, Now: func() time.Time { return now.Add(time.Duration(caller.later.Load())) }})
-	calls := NewCalls(Deps{Export: exports, Accounts: accounts, Contacts: members.contacts, Groups: members.groups, Messages: messages, Lists: messages, Search: search.New(index, search.NewIndexer(index, journal, db, quiet(), nil), messages, nil), Retention: messages, Keeper: db, Media: uploads, Later: later.New(later.Options{
+	calls := NewCalls(Deps{Export: exports, Accounts: accounts, Contacts: members.contacts, Groups: members.groups, Messages: messages, Lists: messages, Search: search.New(index, search.NewIndexer(index, journal, db, quiet(), nil), messages, nil), Retention: messages, Stickers: stickers, Keeper: db, Media: uploads, Later: later.New(later.Options{
 		Store: db, Due: db, Lease: db, Send: messages.Send, Drive: runner.Help, Name: messages.NameLater, Doubt: messages.DoubtLater,
 		MaySend: func(ctx context.Context, u im.UserID, c im.ConversationID) error {
 			_, err := members.MaySend(ctx, u, c, im.EntryMessage)

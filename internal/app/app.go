@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -37,6 +38,7 @@ import (
 	"github.com/skein-im/skein/internal/preview"
 	"github.com/skein-im/skein/internal/remote"
 	"github.com/skein-im/skein/internal/search"
+	"github.com/skein-im/skein/internal/sticker"
 	"github.com/skein-im/skein/internal/transport/tcp"
 	"github.com/skein-im/skein/internal/transport/ws"
 	"github.com/skein-im/skein/wire"
@@ -92,17 +94,20 @@ type App struct {
 	messaging  *messaging.Service
 	outbox     *outbox.Runner
 	later      *later.Service
-	media      *media.Service  // nil: no uploads are taken
-	exports    *export.Service // nil: none are made
-	timers     *later.Timers
-	erasures   *later.Erasures
-	retention  *later.Retention // nil: messages are kept for ever
-	followers  []*feed.Follower
-	audit      *audit.File  // nil without one
-	index      search.Index // nil without one
-	indexer    *search.Indexer
-	previews   *preview.Service // what links lead to
-	gateway    *gateway.Gateway
+	media      *media.Service   // nil: no uploads are taken
+	exports    *export.Service  // nil: none are made
+	stickers   *sticker.Service // nil: no uploads are taken
+	// stickersKnown is that for the gateway, which is made before.
+	stickersKnown atomic.Pointer[sticker.Service]
+	timers        *later.Timers
+	erasures      *later.Erasures
+	retention     *later.Retention // nil: messages are kept for ever
+	followers     []*feed.Follower
+	audit         *audit.File  // nil without one
+	index         search.Index // nil without one
+	indexer       *search.Indexer
+	previews      *preview.Service // what links lead to
+	gateway       *gateway.Gateway
 	// devices and limiter are what both doors of this process count.
 	devices *limits.Devices
 	limiter *api.Limiter
@@ -230,6 +235,7 @@ func (a *App) makeGateway(o Options) {
 		Credentials:    a.credentials,
 		Timeline:       a.timeline,
 		Standing:       a.standing,
+		Stickers:       a.stickersRevision,
 		Now:            a.now,
 		MaxConnections: c.Gateway.MaxConnections,
 		MaxPerUser:     c.Gateway.MaxPerUser,
@@ -305,7 +311,7 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 	a.makeLater(m)
 	a.logic.Service, a.logic.accounts = a.messaging, a.accounts
 	a.logic.calls = api.NewCalls(api.Deps{
-		Accounts: a.accounts, Contacts: m.contacts, Groups: m.groups, Messages: a.messaging, Lists: a.messaging, Search: a.searcher(), Retention: a.messaging, Later: a.later, Media: a.media, Export: a.exports, Keeper: a.directory, Limiter: a.limiter, Now: a.now,
+		Stickers: a.stickersForCalls(), Accounts: a.accounts, Contacts: m.contacts, Groups: m.groups, Messages: a.messaging, Lists: a.messaging, Search: a.searcher(), Retention: a.messaging, Later: a.later, Media: a.media, Export: a.exports, Keeper: a.directory, Limiter: a.limiter, Now: a.now,
 	})
 	return nil
 }

@@ -100,6 +100,8 @@ func (a *App) makeMedia(adminKey string) error {
 	}
 	o := a.mediaOptions(store, adminKey)
 	o.Uploads, o.Names, o.Waits, o.Left = guestUploads{a.directory}, a.directory, a.waits, a.left
+	a.makeStickers()
+	o.Shows = a.stickers.Shows
 	a.media = media.New(o)
 	return nil
 }
@@ -173,7 +175,7 @@ func (a *App) waits(ctx context.Context, n im.MediaName) (bool, error) {
 // ask each other.
 func (a *App) newMessaging(o messaging.Options) *messaging.Service {
 	if a.media != nil {
-		o.Media = a.media
+		o.Media, o.Stickers = a.media, a.stickers
 	}
 	s := messaging.New(o)
 	if a.media != nil {
@@ -188,6 +190,9 @@ func (a *App) startSweeping() {
 	if a.media != nil {
 		a.media.Start()
 	}
+	if a.stickers != nil {
+		a.stickers.Start()
+	}
 	if a.retention != nil {
 		a.retention.Start()
 	}
@@ -196,6 +201,9 @@ func (a *App) startSweeping() {
 func (a *App) endSweeping() {
 	if a.media != nil {
 		a.media.Close()
+	}
+	if a.stickers != nil {
+		a.stickers.Close()
 	}
 	if a.retention != nil {
 		a.retention.Close()

@@ -36,6 +36,9 @@ func Message(from *wire.Send) (im.Message, error) {
 	if err := checkMedia(from.GetMedia()); err != nil {
 		return im.Message{}, err
 	}
+	if len(from.GetMedia()) > 0 && from.GetContent().GetType() == im.TypeSticker {
+		return im.Message{}, im.Wrong("media", "is for the server to say of a sticker")
+	}
 	m := im.Message{Conversation: c, ID: id, Kind: im.EntryMessage, ReplyTo: from.GetReplyTo()}
 	m.Body, m.Hash = entrycodec.Message(c, from)
 	return m, nil
@@ -120,6 +123,9 @@ func amendment(conversation string, id []byte) (m im.Message, err error) {
 func edit(m *im.Message, e *wire.Edit) error {
 	if err := checkSaid(m.Conversation, e); err != nil {
 		return err
+	}
+	if e.GetContent().GetType() == im.TypeSticker {
+		return im.Wrong("content.type", "must not be sticker: what was said stays something else")
 	}
 	m.Kind = im.EntryEdit
 	m.Body, m.Hash = entrycodec.Edit(m.Conversation, m.Target, e)

@@ -29,6 +29,8 @@ type Asks struct {
 	Media, Copied bool
 	// Preview: it has a preview.
 	Preview bool
+	// Sticker: it shows a sticker.
+	Sticker bool
 }
 
 // AsksOf reads what a body asks. Of what most messages are it reads two tags, and
@@ -45,6 +47,8 @@ func AsksOf(body []byte) (a Asks) {
 			return a
 		}
 		switch num {
+		case fieldContent:
+			a.Sticker = a.Sticker || isSticker(body)
 		case fieldMentions:
 			a.Mentions = true
 		case fieldMedia:

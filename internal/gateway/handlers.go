@@ -210,7 +210,7 @@ func (s *session) onBackground(_ *command, f *wire.ClientFrame) {
 }
 
 func (s *session) onPing(c *command, f *wire.ClientFrame) {
-	p, pong := f.GetPing(), &wire.Pong{ServerTimeMs: s.now.UnixMilli()}
+	p, pong := f.GetPing(), &wire.Pong{ServerTimeMs: s.now.UnixMilli(), Stickers: s.g.o.Stickers()}
 	// With a position the client takes its marks for stored.
 	if p.Digest != nil && p.Position != "" {
 		s.settleMarks()

@@ -42,6 +42,9 @@ type Options struct {
 	// no longer be listed when the entry that removed them is passed to Dispatch.
 	// Roster is the revision as of which it is listed, 0 where parcels are not lost.
 	Standing func(ctx context.Context, u im.UserID) (im.Standing, error)
+	// Stickers is the revision of the deployment's stickers, as far as it is known here
+	// (default: 0, not known). It does not block.
+	Stickers func() uint64
 	// PlaceEvery is how often a busy connection's position is looked up, where nobody
 	// calls Position: what comes from other nodes may be lost on the way. 0: never.
 	PlaceEvery time.Duration
@@ -115,6 +118,9 @@ func (o *Options) defaults() {
 	orDefault(&h.Silence, 45*time.Second)
 	orDefault(&h.Every, 5*time.Second)
 	orDefault(&h.Dead, 60*time.Second)
+	if o.Stickers == nil {
+		o.Stickers = func() uint64 { return 0 }
+	}
 	if o.Devices == nil {
 		o.Devices = limits.NewDevices(limits.Rates{})
 	}

@@ -102,7 +102,10 @@ type Options struct {
 	// stored at its time. Optional.
 	Waits func(ctx context.Context, n im.MediaName) (bool, error)
 	// Left tells whether the account of a user was deleted: a link is theirs no more. Optional.
-	Left     func(ctx context.Context, u im.UserID) (bool, error)
+	Left func(ctx context.Context, u im.UserID) (bool, error)
+	// Shows tells whether an upload is one that everybody who is signed in may fetch: the
+	// picture of a sticker. Optional.
+	Shows    func(ctx context.Context, id string) (bool, error)
 	Pictures *picture.Maker
 	Quota    im.MediaQuota
 	// MaxBytes is how long an upload may be.
@@ -159,6 +162,9 @@ func New(o Options) *Service {
 	}
 	if o.Waits == nil {
 		o.Waits = func(context.Context, im.MediaName) (bool, error) { return false, nil }
+	}
+	if o.Shows == nil {
+		o.Shows = func(context.Context, string) (bool, error) { return false, nil }
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

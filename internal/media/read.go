@@ -50,6 +50,9 @@ func (s *Service) Find(ctx context.Context, u im.UserID, id string, at Place) (i
 	if at.Conversation != "" {
 		return m, s.named(ctx, u, id, at)
 	}
+	if shown, err := s.o.Shows(ctx, id); err != nil || shown {
+		return m, err
+	}
 	for spent := true; spent; { // those that were spent are in the way no more
 		var places []Place
 		if places, spent, err = s.naming(ctx, u, id); err != nil {

@@ -164,6 +164,11 @@ func (s *Service) mayStore(ctx context.Context, it *item, made *madeOf) error {
 			return im.Wrong("replyTo", "is beyond the conversation's last entry")
 		}
 	}
+	if it.sticker {
+		if err := s.showSticker(ctx, it); err != nil {
+			return err
+		}
+	}
 	if it.media {
 		return s.nameMedia(ctx, it)
 	}

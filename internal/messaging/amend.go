@@ -184,6 +184,9 @@ func (s *Service) edit(ctx context.Context, e *im.Entry, m *amending, target *im
 	if state.Told.Streaming {
 		return im.Errorf(im.CodePermissionDenied, "a message that is being said cannot be edited")
 	}
+	if state.Told.GetContent().GetType() == im.TypeSticker {
+		return im.Errorf(im.CodePermissionDenied, "a sticker cannot be edited")
+	}
 	had := state.Told.Preview != nil
 	if m.told, err = state.Edit(e.Body, target.Stored, now); err != nil {
 		return im.Wrap(err, im.CodeUnprocessable, "what the edit says cannot be read")

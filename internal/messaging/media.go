@@ -26,7 +26,7 @@ func (s *Service) nameMedia(ctx context.Context, it *item) error {
 	}
 	e := &it.entry
 	n := im.MediaName{Conversation: e.Conversation, Sender: e.Sender, ID: e.ID, Hash: it.hash}
-	uploads, err := s.media.Name(ctx, n, entrycodec.MediaIDs(e.Body), it.copied)
+	uploads, err := s.media.Name(ctx, n, entrycodec.MediaIDs(e.Body), it.copied || it.sticker)
 	if err != nil {
 		return err
 	}

@@ -24,6 +24,8 @@ type item struct {
 	everybody bool
 	// streaming: more of the message comes, so a timer is kept before it is stored.
 	streaming bool
+	// sticker: it shows one, whose picture it names once that is known.
+	sticker bool
 	// media: it names uploads, which is noted before it is stored; copied: those of others.
 	media, copied bool
 	// server: it is an amendment of the server's own, which needs nobody's permission.

@@ -50,6 +50,9 @@ func (s *Service) react(ctx context.Context, e *im.Entry, m *amending, target *i
 	case m.told == nil:
 		return errSame
 	}
+	if err := s.emojiThere(ctx, e.Body); err != nil {
+		return err
+	}
 	m.kept = e.Body
 	if at, seq, full := state.Full(); full {
 		old, err := s.bucket(ctx, e.Conversation, seq)

@@ -48,7 +48,7 @@ func (s *Service) Send(ctx context.Context, from im.Actor, m im.Message, reply f
 	if m.Kind == im.EntryMessage || m.Kind == im.EntryEdit {
 		asks := entrycodec.AsksOf(m.Body)
 		it.everybody, it.streaming = asks.Everybody, asks.Streaming
-		it.media, it.copied = asks.Media, asks.Copied
+		it.media, it.copied, it.sticker = asks.Media, asks.Copied, asks.Sticker && !asks.Copied
 		if asks.Mentions {
 			it.labels = entrycodec.Labels(&it.entry)
 		}

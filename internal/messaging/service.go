@@ -158,6 +158,8 @@ type Options struct {
 	MaxPins int
 	// Media keeps which messages name uploads; nil: none may.
 	Media Media
+	// Stickers are what messages and reactions may name; nil: none.
+	Stickers Stickers
 	// Streams bounds streamed messages. Without Timers there are none.
 	Streams Streams
 	Timers  Timers
@@ -202,7 +204,8 @@ type Service struct {
 	periods     Periods   // nil: none
 	retention   Retention // nil: everything is kept
 	keepFor     time.Duration
-	media       Media // nil: none
+	media       Media    // nil: none
+	stickers    Stickers // nil: none
 	onFailed    func(error)
 
 	streams   streams
@@ -279,6 +282,7 @@ func New(o Options) *Service {
 		retention:   o.Retention,
 		keepFor:     o.KeepFor,
 		media:       o.Media,
+		stickers:    o.Stickers,
 		onFailed:    o.OnFailed,
 		held:        map[im.ConversationID]*held{},
 		rounds:      make(chan *round),

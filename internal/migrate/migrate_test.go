@@ -81,6 +81,10 @@ work', 0, 0, 0, 7), ('Bob', 'ann', 1, TRUE, '', 'hello', 4, '', 4, 9, 2, 1);
 		INSERT INTO media_names VALUES ('grp:g1', 'ann', x'0190', 'm1', -7, 99);
 		INSERT INTO media_trash VALUES ('p0', 99, FALSE);
 		INSERT INTO media_usage VALUES ('ann', 9);
+		INSERT INTO sticker_packs VALUES ('cats', 'Cats', 3);
+		INSERT INTO stickers VALUES ('cats', 'hi', 0, 'm1', 'a cat', '😺 👋'), ('cats', 'bye', 1, 'm1', 'ä', '');
+		INSERT INTO custom_emoji VALUES ('party', 'm1');
+		INSERT INTO sticker_revision VALUES (1, 1760000000000);
 		INSERT INTO outbox VALUES (x'0190', 41, 'grp:g1', 'ann', '{"t":2}', 3, 4)`)
 	s.farAhead(t)
 	s.fill(t, entries)

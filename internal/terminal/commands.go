@@ -52,6 +52,8 @@ func talk() []command {
 		{"quiet", "text", "send a message that nobody is to be notified of", 1, (*Chat).quietCmd},
 		{"later", "DURATION text", "send a message later, e.g. in 2h30m", 2, (*Chat).laterCmd},
 		{"send", "FILE [caption]", "send a picture or a file; quotes around a path with spaces", 1, (*Chat).sendCmd},
+		{"sticker", "[PACK [NAME]]", "send a sticker of this server; without a name: which there are", 0, (*Chat).stickerCmd},
+		{"emoji", "", "this server's own emoji, for /react and texts", 0, (*Chat).emojiCmd},
 		{"save", "SEQ[.N] [--replace] [--small] [PATH]", "save what a message has, the Nth of several, here or at a path; --small: the small picture", 1, (*Chat).saveCmd},
 		{"stop", "", "end what is being sent or saved", 0, (*Chat).stopCmd},
 		{"stream", "words…", "say a message word by word", 1, (*Chat).streamCmd},

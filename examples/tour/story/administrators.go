@@ -56,4 +56,5 @@ func administrators(t *teller) {
 	t.refused(gone, "AccountService/ListSessions", &wire.ListSessionsRequest{}, wire.CodeSessionRevoked)
 	t.refused(t.bob, "AdminService/ListUsers", &wire.ListUsersRequest{}, wire.CodePermissionDenied)
 	invitations(t, boss, dora)
+	stickers(t, boss)
 }

@@ -69,6 +69,8 @@ func RunPeople(t *testing.T, open func(t *testing.T) *directory.DB) {
 		{"Timers", timers},
 		{"Lifetimes", lifetimes},
 		{"Retention", retention},
+		{"Stickers", stickers},
+		{"MostPacks", mostPacks},
 		{"Uploads", uploads},
 		{"BlobsDoomed", blobsDoomed},
 		{"UploadQuotas", uploadQuotas},
