@@ -87,7 +87,7 @@ type cell struct {
 }
 
 // matrix has at least one row for every method.
-var matrix = slices.Concat(mostCells, securityCells, providerCells, guestCells)
+var matrix = slices.Concat(mostCells, securityCells, providerCells, guestCells, stickerCells)
 
 var mostCells = []cell{
 	{"AccountService/Register", "", anyone, func(s *scene) proto.Message {
@@ -399,14 +399,6 @@ var mostCells = []cell{
 	{"MediaService/LinkMedia", "bob's, before he names it", nobody, func(s *scene) proto.Message {
 		return &wire.LinkMediaRequest{Media: &wire.MediaPlace{Id: s.uploads(s.bob)}}
 	}},
-	{"MediaService/ListStickers", "", users, func(*scene) proto.Message { return &wire.ListStickersRequest{} }},
-	{"MediaService/LinkMedia", "the picture of a sticker", users, func(s *scene) proto.Message {
-		return &wire.LinkMediaRequest{Media: &wire.MediaPlace{Id: s.sticks()}}
-	}},
-	{"MessageService/SendMessage", "a sticker to the group", inGroup, func(s *scene) proto.Message {
-		s.sticks()
-		return &wire.SendMessageRequest{Conversation: s.group, Content: stickerOf("cats", "wave")}
-	}},
 	{"MediaService/DeleteMedia", "bob's", nobody, func(s *scene) proto.Message { return &wire.DeleteMediaRequest{Id: s.uploads(s.bob)} }},
 	{"MediaService/DeleteMedia", "own", own, func(s *scene) proto.Message { return &wire.DeleteMediaRequest{Id: s.uploads(s.me)} }},
 	{"MessageService/SendMessage", "bob's upload to the group", nobody, func(s *scene) proto.Message {
@@ -429,12 +421,6 @@ var mostCells = []cell{
 		return &wire.SetRetentionRequest{Conversation: s.chat, Kind: wire.RetentionKind_RETENTION_KIND_TIME, RetentionS: 86_400}
 	}},
 	{"AdminService/GetRetention", "", admins, func(s *scene) proto.Message { return &wire.GetRetentionRequest{Conversation: s.chat} }},
-	{"AdminService/SetStickerPack", "", admins, func(s *scene) proto.Message {
-		return &wire.SetStickerPackRequest{Name: "dogs", Title: "Dogs", Stickers: []*wire.NewSticker{{Name: "sit", Media: s.sticks(), Alt: "a dog"}}}
-	}},
-	{"AdminService/SetCustomEmoji", "", admins, func(s *scene) proto.Message {
-		return &wire.SetCustomEmojiRequest{Name: "dog", Media: s.sticks()}
-	}},
 	{"AdminService/KickUser", "", admins, func(s *scene) proto.Message { return &wire.KickUserRequest{User: s.bob.id} }},
 }
 

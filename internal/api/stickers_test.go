@@ -16,6 +16,24 @@ import (
 	"github.com/skein-im/skein/wire"
 )
 
+// stickerCells are the rows of the matrix about stickers.
+var stickerCells = []cell{
+	{"MediaService/ListStickers", "", users, func(*scene) proto.Message { return &wire.ListStickersRequest{} }},
+	{"MediaService/LinkMedia", "the picture of a sticker", users, func(s *scene) proto.Message {
+		return &wire.LinkMediaRequest{Media: &wire.MediaPlace{Id: s.sticks()}}
+	}},
+	{"MessageService/SendMessage", "a sticker to the group", inGroup, func(s *scene) proto.Message {
+		s.sticks()
+		return &wire.SendMessageRequest{Conversation: s.group, Content: stickerOf("cats", "wave")}
+	}},
+	{"AdminService/SetStickerPack", "", admins, func(s *scene) proto.Message {
+		return &wire.SetStickerPackRequest{Name: "dogs", Title: "Dogs", Stickers: []*wire.NewSticker{{Name: "sit", Media: s.sticks(), Alt: "a dog"}}}
+	}},
+	{"AdminService/SetCustomEmoji", "", admins, func(s *scene) proto.Message {
+		return &wire.SetCustomEmojiRequest{Name: "dog", Media: s.sticks()}
+	}},
+}
+
 // draws uploads a picture of so many pixels a side.
 func (w *world) draws(p person, side int) string {
 	w.t.Helper()

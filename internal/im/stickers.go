@@ -9,6 +9,10 @@ const (
 	MaxStickerBytes  = 512 << 10
 	MaxStickerPixels = 1024 // a side
 	MaxEmojiBytes    = 256 << 10
+	// Characters of a pack's title, and of what says what a sticker shows; how many emoji
+	// it stands for, and their bytes.
+	MaxStickerTitle, MaxStickerAlt       = 64, 100
+	MaxStickerHints, MaxStickerHintBytes = 3, 32
 )
 
 // TypeSticker is the type of a message that shows a sticker.

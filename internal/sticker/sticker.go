@@ -45,13 +45,6 @@ const (
 	unnamedTime = 24 * time.Hour
 )
 
-// The bounds of texts: characters of titles and of what says what is seen; how many emoji a
-// sticker stands for, and their bytes.
-const (
-	MaxTitle, MaxAlt       = 64, 100
-	MaxHints, MaxHintBytes = 3, 32
-)
-
 // Options say what a Service needs.
 type Options struct {
 	Store  Store
@@ -292,7 +285,7 @@ func checkPack(p *im.StickerPack) error {
 		}
 		return nil
 	}
-	if err := im.CheckName("title", p.Title, 1, MaxTitle); err != nil {
+	if err := im.CheckName("title", p.Title, 1, im.MaxStickerTitle); err != nil {
 		return err
 	}
 	seen := map[string]bool{}
@@ -312,15 +305,15 @@ func checkSticker(s *im.Sticker, seen map[string]bool) error {
 		return im.Wrong("name", "stands there twice")
 	}
 	seen[s.Name] = true
-	if err := im.CheckName("alt", s.Alt, 1, MaxAlt); err != nil {
+	if err := im.CheckName("alt", s.Alt, 1, im.MaxStickerAlt); err != nil {
 		return err
 	}
-	if n := len(s.Emoji); n > MaxHints {
-		return im.TooLarge("emoji", "has %d; at most %d are allowed", n, MaxHints)
+	if n := len(s.Emoji); n > im.MaxStickerHints {
+		return im.TooLarge("emoji", "has %d; at most %d are allowed", n, im.MaxStickerHints)
 	}
 	for i, e := range s.Emoji {
-		if e == "" || len(e) > MaxHintBytes || !utf8.ValidString(e) || strings.ContainsFunc(e, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
-			return im.Wrong(fmt.Sprintf("emoji[%d]", i), "must have 1 to %d bytes of UTF-8 without spaces", MaxHintBytes)
+		if e == "" || len(e) > im.MaxStickerHintBytes || !utf8.ValidString(e) || strings.ContainsFunc(e, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
+			return im.Wrong(fmt.Sprintf("emoji[%d]", i), "must have 1 to %d bytes of UTF-8 without spaces", im.MaxStickerHintBytes)
 		}
 	}
 	return nil
