@@ -8335,6 +8335,326 @@ func (*RefuseJoinResponse) Descriptor() ([]byte, []int) {
 	return file_skein_v1_services_proto_rawDescGZIP(), []int{147}
 }
 
+type ListStickersRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The revision that the caller has: with that one the answer has no packs and no emoji. 0: tell all.
+	Since uint64 `protobuf:"varint,1,opt,name=since,proto3" json:"since,omitempty"`
+	// `next` of the page before, with since 0; 0: the first page.
+	From          uint32 `protobuf:"varint,2,opt,name=from,proto3" json:"from,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListStickersRequest) Reset() {
+	*x = ListStickersRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[148]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListStickersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListStickersRequest) ProtoMessage() {}
+
+func (x *ListStickersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[148]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListStickersRequest.ProtoReflect.Descriptor instead.
+func (*ListStickersRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{148}
+}
+
+func (x *ListStickersRequest) GetSince() uint64 {
+	if x != nil {
+		return x.Since
+	}
+	return 0
+}
+
+func (x *ListStickersRequest) GetFrom() uint32 {
+	if x != nil {
+		return x.From
+	}
+	return 0
+}
+
+type ListStickersResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Changes with every change; 0: there never was any. Another one than that of the page before: begin again.
+	Revision uint64 `protobuf:"varint,1,opt,name=revision,proto3" json:"revision,omitempty"`
+	// In the order that administrators chose. A pack whose stickers are on two pages is on both.
+	Packs []*StickerPack `protobuf:"bytes,2,rep,name=packs,proto3" json:"packs,omitempty"`
+	// In the order of their names, behind all packs.
+	Emoji []*CustomEmoji `protobuf:"bytes,3,rep,name=emoji,proto3" json:"emoji,omitempty"`
+	// 0: this was the last page.
+	Next          uint32 `protobuf:"varint,4,opt,name=next,proto3" json:"next,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListStickersResponse) Reset() {
+	*x = ListStickersResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[149]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListStickersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListStickersResponse) ProtoMessage() {}
+
+func (x *ListStickersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[149]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListStickersResponse.ProtoReflect.Descriptor instead.
+func (*ListStickersResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{149}
+}
+
+func (x *ListStickersResponse) GetRevision() uint64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+func (x *ListStickersResponse) GetPacks() []*StickerPack {
+	if x != nil {
+		return x.Packs
+	}
+	return nil
+}
+
+func (x *ListStickersResponse) GetEmoji() []*CustomEmoji {
+	if x != nil {
+		return x.Emoji
+	}
+	return nil
+}
+
+func (x *ListStickersResponse) GetNext() uint32 {
+	if x != nil {
+		return x.Next
+	}
+	return 0
+}
+
+type StickerPack struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Title string                 `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	// Packs come by it, the lowest first, then by name.
+	Order         uint32     `protobuf:"varint,3,opt,name=order,proto3" json:"order,omitempty"`
+	Stickers      []*Sticker `protobuf:"bytes,4,rep,name=stickers,proto3" json:"stickers,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StickerPack) Reset() {
+	*x = StickerPack{}
+	mi := &file_skein_v1_services_proto_msgTypes[150]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StickerPack) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StickerPack) ProtoMessage() {}
+
+func (x *StickerPack) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[150]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StickerPack.ProtoReflect.Descriptor instead.
+func (*StickerPack) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{150}
+}
+
+func (x *StickerPack) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *StickerPack) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *StickerPack) GetOrder() uint32 {
+	if x != nil {
+		return x.Order
+	}
+	return 0
+}
+
+func (x *StickerPack) GetStickers() []*Sticker {
+	if x != nil {
+		return x.Stickers
+	}
+	return nil
+}
+
+type Sticker struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Unique in its pack.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The picture. Who is signed in may fetch it.
+	Media *Media `protobuf:"bytes,2,opt,name=media,proto3" json:"media,omitempty"`
+	// What it shows, for who does not see it: the fallback of a message.
+	Alt string `protobuf:"bytes,3,opt,name=alt,proto3" json:"alt,omitempty"`
+	// Emoji that it stands for, for suggestions.
+	Emoji         []string `protobuf:"bytes,4,rep,name=emoji,proto3" json:"emoji,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Sticker) Reset() {
+	*x = Sticker{}
+	mi := &file_skein_v1_services_proto_msgTypes[151]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Sticker) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Sticker) ProtoMessage() {}
+
+func (x *Sticker) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[151]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Sticker.ProtoReflect.Descriptor instead.
+func (*Sticker) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{151}
+}
+
+func (x *Sticker) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Sticker) GetMedia() *Media {
+	if x != nil {
+		return x.Media
+	}
+	return nil
+}
+
+func (x *Sticker) GetAlt() string {
+	if x != nil {
+		return x.Alt
+	}
+	return ""
+}
+
+func (x *Sticker) GetEmoji() []string {
+	if x != nil {
+		return x.Emoji
+	}
+	return nil
+}
+
+type CustomEmoji struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Written `:name:`.
+	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Media         *Media `protobuf:"bytes,2,opt,name=media,proto3" json:"media,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CustomEmoji) Reset() {
+	*x = CustomEmoji{}
+	mi := &file_skein_v1_services_proto_msgTypes[152]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CustomEmoji) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CustomEmoji) ProtoMessage() {}
+
+func (x *CustomEmoji) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[152]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CustomEmoji.ProtoReflect.Descriptor instead.
+func (*CustomEmoji) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{152}
+}
+
+func (x *CustomEmoji) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *CustomEmoji) GetMedia() *Media {
+	if x != nil {
+		return x.Media
+	}
+	return nil
+}
+
 // Names an upload, and a message that names it: with that the server need not look for one. The caller's own need none.
 type MediaPlace struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -8347,7 +8667,7 @@ type MediaPlace struct {
 
 func (x *MediaPlace) Reset() {
 	*x = MediaPlace{}
-	mi := &file_skein_v1_services_proto_msgTypes[148]
+	mi := &file_skein_v1_services_proto_msgTypes[153]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8359,7 +8679,7 @@ func (x *MediaPlace) String() string {
 func (*MediaPlace) ProtoMessage() {}
 
 func (x *MediaPlace) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[148]
+	mi := &file_skein_v1_services_proto_msgTypes[153]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8372,7 +8692,7 @@ func (x *MediaPlace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MediaPlace.ProtoReflect.Descriptor instead.
 func (*MediaPlace) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{148}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{153}
 }
 
 func (x *MediaPlace) GetId() string {
@@ -8406,7 +8726,7 @@ type GetMediaRequest struct {
 
 func (x *GetMediaRequest) Reset() {
 	*x = GetMediaRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[149]
+	mi := &file_skein_v1_services_proto_msgTypes[154]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8418,7 +8738,7 @@ func (x *GetMediaRequest) String() string {
 func (*GetMediaRequest) ProtoMessage() {}
 
 func (x *GetMediaRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[149]
+	mi := &file_skein_v1_services_proto_msgTypes[154]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8431,7 +8751,7 @@ func (x *GetMediaRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMediaRequest.ProtoReflect.Descriptor instead.
 func (*GetMediaRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{149}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{154}
 }
 
 func (x *GetMediaRequest) GetMedia() []*MediaPlace {
@@ -8451,7 +8771,7 @@ type GetMediaResponse struct {
 
 func (x *GetMediaResponse) Reset() {
 	*x = GetMediaResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[150]
+	mi := &file_skein_v1_services_proto_msgTypes[155]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8463,7 +8783,7 @@ func (x *GetMediaResponse) String() string {
 func (*GetMediaResponse) ProtoMessage() {}
 
 func (x *GetMediaResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[150]
+	mi := &file_skein_v1_services_proto_msgTypes[155]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8476,7 +8796,7 @@ func (x *GetMediaResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMediaResponse.ProtoReflect.Descriptor instead.
 func (*GetMediaResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{150}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{155}
 }
 
 func (x *GetMediaResponse) GetMedia() []*Media {
@@ -8497,7 +8817,7 @@ type LinkMediaRequest struct {
 
 func (x *LinkMediaRequest) Reset() {
 	*x = LinkMediaRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[151]
+	mi := &file_skein_v1_services_proto_msgTypes[156]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8509,7 +8829,7 @@ func (x *LinkMediaRequest) String() string {
 func (*LinkMediaRequest) ProtoMessage() {}
 
 func (x *LinkMediaRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[151]
+	mi := &file_skein_v1_services_proto_msgTypes[156]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8522,7 +8842,7 @@ func (x *LinkMediaRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkMediaRequest.ProtoReflect.Descriptor instead.
 func (*LinkMediaRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{151}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{156}
 }
 
 func (x *LinkMediaRequest) GetMedia() *MediaPlace {
@@ -8551,7 +8871,7 @@ type LinkMediaResponse struct {
 
 func (x *LinkMediaResponse) Reset() {
 	*x = LinkMediaResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[152]
+	mi := &file_skein_v1_services_proto_msgTypes[157]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8563,7 +8883,7 @@ func (x *LinkMediaResponse) String() string {
 func (*LinkMediaResponse) ProtoMessage() {}
 
 func (x *LinkMediaResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[152]
+	mi := &file_skein_v1_services_proto_msgTypes[157]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8576,7 +8896,7 @@ func (x *LinkMediaResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkMediaResponse.ProtoReflect.Descriptor instead.
 func (*LinkMediaResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{152}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{157}
 }
 
 func (x *LinkMediaResponse) GetPath() string {
@@ -8602,7 +8922,7 @@ type DeleteMediaRequest struct {
 
 func (x *DeleteMediaRequest) Reset() {
 	*x = DeleteMediaRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[153]
+	mi := &file_skein_v1_services_proto_msgTypes[158]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8614,7 +8934,7 @@ func (x *DeleteMediaRequest) String() string {
 func (*DeleteMediaRequest) ProtoMessage() {}
 
 func (x *DeleteMediaRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[153]
+	mi := &file_skein_v1_services_proto_msgTypes[158]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8627,7 +8947,7 @@ func (x *DeleteMediaRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteMediaRequest.ProtoReflect.Descriptor instead.
 func (*DeleteMediaRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{153}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{158}
 }
 
 func (x *DeleteMediaRequest) GetId() string {
@@ -8645,7 +8965,7 @@ type DeleteMediaResponse struct {
 
 func (x *DeleteMediaResponse) Reset() {
 	*x = DeleteMediaResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[154]
+	mi := &file_skein_v1_services_proto_msgTypes[159]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8657,7 +8977,7 @@ func (x *DeleteMediaResponse) String() string {
 func (*DeleteMediaResponse) ProtoMessage() {}
 
 func (x *DeleteMediaResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[154]
+	mi := &file_skein_v1_services_proto_msgTypes[159]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8670,7 +8990,7 @@ func (x *DeleteMediaResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteMediaResponse.ProtoReflect.Descriptor instead.
 func (*DeleteMediaResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{154}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{159}
 }
 
 type SendMessageRequest struct {
@@ -8699,7 +9019,7 @@ type SendMessageRequest struct {
 
 func (x *SendMessageRequest) Reset() {
 	*x = SendMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[155]
+	mi := &file_skein_v1_services_proto_msgTypes[160]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8711,7 +9031,7 @@ func (x *SendMessageRequest) String() string {
 func (*SendMessageRequest) ProtoMessage() {}
 
 func (x *SendMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[155]
+	mi := &file_skein_v1_services_proto_msgTypes[160]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8724,7 +9044,7 @@ func (x *SendMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendMessageRequest.ProtoReflect.Descriptor instead.
 func (*SendMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{155}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{160}
 }
 
 func (x *SendMessageRequest) GetConversation() string {
@@ -8822,7 +9142,7 @@ type SendMessageResponse struct {
 
 func (x *SendMessageResponse) Reset() {
 	*x = SendMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[156]
+	mi := &file_skein_v1_services_proto_msgTypes[161]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8834,7 +9154,7 @@ func (x *SendMessageResponse) String() string {
 func (*SendMessageResponse) ProtoMessage() {}
 
 func (x *SendMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[156]
+	mi := &file_skein_v1_services_proto_msgTypes[161]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8847,7 +9167,7 @@ func (x *SendMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendMessageResponse.ProtoReflect.Descriptor instead.
 func (*SendMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{156}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{161}
 }
 
 func (x *SendMessageResponse) GetId() []byte {
@@ -8892,7 +9212,7 @@ type StreamMessageRequest struct {
 
 func (x *StreamMessageRequest) Reset() {
 	*x = StreamMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[157]
+	mi := &file_skein_v1_services_proto_msgTypes[162]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8904,7 +9224,7 @@ func (x *StreamMessageRequest) String() string {
 func (*StreamMessageRequest) ProtoMessage() {}
 
 func (x *StreamMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[157]
+	mi := &file_skein_v1_services_proto_msgTypes[162]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8917,7 +9237,7 @@ func (x *StreamMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamMessageRequest.ProtoReflect.Descriptor instead.
 func (*StreamMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{157}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{162}
 }
 
 func (x *StreamMessageRequest) GetConversation() string {
@@ -8980,7 +9300,7 @@ type StreamMessageResponse struct {
 
 func (x *StreamMessageResponse) Reset() {
 	*x = StreamMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[158]
+	mi := &file_skein_v1_services_proto_msgTypes[163]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8992,7 +9312,7 @@ func (x *StreamMessageResponse) String() string {
 func (*StreamMessageResponse) ProtoMessage() {}
 
 func (x *StreamMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[158]
+	mi := &file_skein_v1_services_proto_msgTypes[163]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9005,7 +9325,7 @@ func (x *StreamMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamMessageResponse.ProtoReflect.Descriptor instead.
 func (*StreamMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{158}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{163}
 }
 
 func (x *StreamMessageResponse) GetId() []byte {
@@ -9032,7 +9352,7 @@ type RecallMessageRequest struct {
 
 func (x *RecallMessageRequest) Reset() {
 	*x = RecallMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[159]
+	mi := &file_skein_v1_services_proto_msgTypes[164]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9044,7 +9364,7 @@ func (x *RecallMessageRequest) String() string {
 func (*RecallMessageRequest) ProtoMessage() {}
 
 func (x *RecallMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[159]
+	mi := &file_skein_v1_services_proto_msgTypes[164]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9057,7 +9377,7 @@ func (x *RecallMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallMessageRequest.ProtoReflect.Descriptor instead.
 func (*RecallMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{159}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{164}
 }
 
 func (x *RecallMessageRequest) GetConversation() string {
@@ -9084,7 +9404,7 @@ type RecallMessageResponse struct {
 
 func (x *RecallMessageResponse) Reset() {
 	*x = RecallMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[160]
+	mi := &file_skein_v1_services_proto_msgTypes[165]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9096,7 +9416,7 @@ func (x *RecallMessageResponse) String() string {
 func (*RecallMessageResponse) ProtoMessage() {}
 
 func (x *RecallMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[160]
+	mi := &file_skein_v1_services_proto_msgTypes[165]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9109,7 +9429,7 @@ func (x *RecallMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallMessageResponse.ProtoReflect.Descriptor instead.
 func (*RecallMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{160}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{165}
 }
 
 func (x *RecallMessageResponse) GetSeq() uint64 {
@@ -9136,7 +9456,7 @@ type EditMessageRequest struct {
 
 func (x *EditMessageRequest) Reset() {
 	*x = EditMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[161]
+	mi := &file_skein_v1_services_proto_msgTypes[166]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9148,7 +9468,7 @@ func (x *EditMessageRequest) String() string {
 func (*EditMessageRequest) ProtoMessage() {}
 
 func (x *EditMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[161]
+	mi := &file_skein_v1_services_proto_msgTypes[166]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9161,7 +9481,7 @@ func (x *EditMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditMessageRequest.ProtoReflect.Descriptor instead.
 func (*EditMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{161}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{166}
 }
 
 func (x *EditMessageRequest) GetConversation() string {
@@ -9225,7 +9545,7 @@ type EditMessageResponse struct {
 
 func (x *EditMessageResponse) Reset() {
 	*x = EditMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[162]
+	mi := &file_skein_v1_services_proto_msgTypes[167]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9237,7 +9557,7 @@ func (x *EditMessageResponse) String() string {
 func (*EditMessageResponse) ProtoMessage() {}
 
 func (x *EditMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[162]
+	mi := &file_skein_v1_services_proto_msgTypes[167]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9250,7 +9570,7 @@ func (x *EditMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditMessageResponse.ProtoReflect.Descriptor instead.
 func (*EditMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{162}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{167}
 }
 
 func (x *EditMessageResponse) GetId() []byte {
@@ -9288,7 +9608,7 @@ type ListEditsRequest struct {
 
 func (x *ListEditsRequest) Reset() {
 	*x = ListEditsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[163]
+	mi := &file_skein_v1_services_proto_msgTypes[168]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9300,7 +9620,7 @@ func (x *ListEditsRequest) String() string {
 func (*ListEditsRequest) ProtoMessage() {}
 
 func (x *ListEditsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[163]
+	mi := &file_skein_v1_services_proto_msgTypes[168]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9313,7 +9633,7 @@ func (x *ListEditsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEditsRequest.ProtoReflect.Descriptor instead.
 func (*ListEditsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{163}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{168}
 }
 
 func (x *ListEditsRequest) GetConversation() string {
@@ -9355,7 +9675,7 @@ type ListEditsResponse struct {
 
 func (x *ListEditsResponse) Reset() {
 	*x = ListEditsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[164]
+	mi := &file_skein_v1_services_proto_msgTypes[169]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9367,7 +9687,7 @@ func (x *ListEditsResponse) String() string {
 func (*ListEditsResponse) ProtoMessage() {}
 
 func (x *ListEditsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[164]
+	mi := &file_skein_v1_services_proto_msgTypes[169]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9380,7 +9700,7 @@ func (x *ListEditsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEditsResponse.ProtoReflect.Descriptor instead.
 func (*ListEditsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{164}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{169}
 }
 
 func (x *ListEditsResponse) GetVersions() []*Edited {
@@ -9414,7 +9734,7 @@ type Edited struct {
 
 func (x *Edited) Reset() {
 	*x = Edited{}
-	mi := &file_skein_v1_services_proto_msgTypes[165]
+	mi := &file_skein_v1_services_proto_msgTypes[170]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9426,7 +9746,7 @@ func (x *Edited) String() string {
 func (*Edited) ProtoMessage() {}
 
 func (x *Edited) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[165]
+	mi := &file_skein_v1_services_proto_msgTypes[170]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9439,7 +9759,7 @@ func (x *Edited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edited.ProtoReflect.Descriptor instead.
 func (*Edited) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{165}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{170}
 }
 
 func (x *Edited) GetVersion() uint32 {
@@ -9499,7 +9819,7 @@ type ReactToMessageRequest struct {
 
 func (x *ReactToMessageRequest) Reset() {
 	*x = ReactToMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[166]
+	mi := &file_skein_v1_services_proto_msgTypes[171]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9511,7 +9831,7 @@ func (x *ReactToMessageRequest) String() string {
 func (*ReactToMessageRequest) ProtoMessage() {}
 
 func (x *ReactToMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[166]
+	mi := &file_skein_v1_services_proto_msgTypes[171]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9524,7 +9844,7 @@ func (x *ReactToMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReactToMessageRequest.ProtoReflect.Descriptor instead.
 func (*ReactToMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{166}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{171}
 }
 
 func (x *ReactToMessageRequest) GetConversation() string {
@@ -9573,7 +9893,7 @@ type ReactToMessageResponse struct {
 
 func (x *ReactToMessageResponse) Reset() {
 	*x = ReactToMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[167]
+	mi := &file_skein_v1_services_proto_msgTypes[172]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9585,7 +9905,7 @@ func (x *ReactToMessageResponse) String() string {
 func (*ReactToMessageResponse) ProtoMessage() {}
 
 func (x *ReactToMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[167]
+	mi := &file_skein_v1_services_proto_msgTypes[172]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9598,7 +9918,7 @@ func (x *ReactToMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReactToMessageResponse.ProtoReflect.Descriptor instead.
 func (*ReactToMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{167}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{172}
 }
 
 func (x *ReactToMessageResponse) GetId() []byte {
@@ -9631,7 +9951,7 @@ type ListReactionsRequest struct {
 
 func (x *ListReactionsRequest) Reset() {
 	*x = ListReactionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[168]
+	mi := &file_skein_v1_services_proto_msgTypes[173]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9643,7 +9963,7 @@ func (x *ListReactionsRequest) String() string {
 func (*ListReactionsRequest) ProtoMessage() {}
 
 func (x *ListReactionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[168]
+	mi := &file_skein_v1_services_proto_msgTypes[173]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9656,7 +9976,7 @@ func (x *ListReactionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReactionsRequest.ProtoReflect.Descriptor instead.
 func (*ListReactionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{168}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{173}
 }
 
 func (x *ListReactionsRequest) GetConversation() string {
@@ -9705,7 +10025,7 @@ type ListReactionsResponse struct {
 
 func (x *ListReactionsResponse) Reset() {
 	*x = ListReactionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[169]
+	mi := &file_skein_v1_services_proto_msgTypes[174]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9717,7 +10037,7 @@ func (x *ListReactionsResponse) String() string {
 func (*ListReactionsResponse) ProtoMessage() {}
 
 func (x *ListReactionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[169]
+	mi := &file_skein_v1_services_proto_msgTypes[174]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9730,7 +10050,7 @@ func (x *ListReactionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReactionsResponse.ProtoReflect.Descriptor instead.
 func (*ListReactionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{169}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{174}
 }
 
 func (x *ListReactionsResponse) GetReacted() []*Reacted {
@@ -9758,7 +10078,7 @@ type ListReadersRequest struct {
 
 func (x *ListReadersRequest) Reset() {
 	*x = ListReadersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[170]
+	mi := &file_skein_v1_services_proto_msgTypes[175]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9770,7 +10090,7 @@ func (x *ListReadersRequest) String() string {
 func (*ListReadersRequest) ProtoMessage() {}
 
 func (x *ListReadersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[170]
+	mi := &file_skein_v1_services_proto_msgTypes[175]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9783,7 +10103,7 @@ func (x *ListReadersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReadersRequest.ProtoReflect.Descriptor instead.
 func (*ListReadersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{170}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{175}
 }
 
 func (x *ListReadersRequest) GetConversation() string {
@@ -9812,7 +10132,7 @@ type ListReadersResponse struct {
 
 func (x *ListReadersResponse) Reset() {
 	*x = ListReadersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[171]
+	mi := &file_skein_v1_services_proto_msgTypes[176]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9824,7 +10144,7 @@ func (x *ListReadersResponse) String() string {
 func (*ListReadersResponse) ProtoMessage() {}
 
 func (x *ListReadersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[171]
+	mi := &file_skein_v1_services_proto_msgTypes[176]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9837,7 +10157,7 @@ func (x *ListReadersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReadersResponse.ProtoReflect.Descriptor instead.
 func (*ListReadersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{171}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{176}
 }
 
 func (x *ListReadersResponse) GetRead() []string {
@@ -9865,7 +10185,7 @@ type Reacted struct {
 
 func (x *Reacted) Reset() {
 	*x = Reacted{}
-	mi := &file_skein_v1_services_proto_msgTypes[172]
+	mi := &file_skein_v1_services_proto_msgTypes[177]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9877,7 +10197,7 @@ func (x *Reacted) String() string {
 func (*Reacted) ProtoMessage() {}
 
 func (x *Reacted) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[172]
+	mi := &file_skein_v1_services_proto_msgTypes[177]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9890,7 +10210,7 @@ func (x *Reacted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reacted.ProtoReflect.Descriptor instead.
 func (*Reacted) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{172}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{177}
 }
 
 func (x *Reacted) GetUser() string {
@@ -9921,7 +10241,7 @@ type VoteInPollRequest struct {
 
 func (x *VoteInPollRequest) Reset() {
 	*x = VoteInPollRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[173]
+	mi := &file_skein_v1_services_proto_msgTypes[178]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9933,7 +10253,7 @@ func (x *VoteInPollRequest) String() string {
 func (*VoteInPollRequest) ProtoMessage() {}
 
 func (x *VoteInPollRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[173]
+	mi := &file_skein_v1_services_proto_msgTypes[178]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9946,7 +10266,7 @@ func (x *VoteInPollRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VoteInPollRequest.ProtoReflect.Descriptor instead.
 func (*VoteInPollRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{173}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{178}
 }
 
 func (x *VoteInPollRequest) GetConversation() string {
@@ -9988,7 +10308,7 @@ type VoteInPollResponse struct {
 
 func (x *VoteInPollResponse) Reset() {
 	*x = VoteInPollResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[174]
+	mi := &file_skein_v1_services_proto_msgTypes[179]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10000,7 +10320,7 @@ func (x *VoteInPollResponse) String() string {
 func (*VoteInPollResponse) ProtoMessage() {}
 
 func (x *VoteInPollResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[174]
+	mi := &file_skein_v1_services_proto_msgTypes[179]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10013,7 +10333,7 @@ func (x *VoteInPollResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VoteInPollResponse.ProtoReflect.Descriptor instead.
 func (*VoteInPollResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{174}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{179}
 }
 
 func (x *VoteInPollResponse) GetId() []byte {
@@ -10041,7 +10361,7 @@ type EndPollRequest struct {
 
 func (x *EndPollRequest) Reset() {
 	*x = EndPollRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[175]
+	mi := &file_skein_v1_services_proto_msgTypes[180]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10053,7 +10373,7 @@ func (x *EndPollRequest) String() string {
 func (*EndPollRequest) ProtoMessage() {}
 
 func (x *EndPollRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[175]
+	mi := &file_skein_v1_services_proto_msgTypes[180]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10066,7 +10386,7 @@ func (x *EndPollRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndPollRequest.ProtoReflect.Descriptor instead.
 func (*EndPollRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{175}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{180}
 }
 
 func (x *EndPollRequest) GetConversation() string {
@@ -10101,7 +10421,7 @@ type EndPollResponse struct {
 
 func (x *EndPollResponse) Reset() {
 	*x = EndPollResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[176]
+	mi := &file_skein_v1_services_proto_msgTypes[181]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10113,7 +10433,7 @@ func (x *EndPollResponse) String() string {
 func (*EndPollResponse) ProtoMessage() {}
 
 func (x *EndPollResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[176]
+	mi := &file_skein_v1_services_proto_msgTypes[181]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10126,7 +10446,7 @@ func (x *EndPollResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndPollResponse.ProtoReflect.Descriptor instead.
 func (*EndPollResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{176}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{181}
 }
 
 func (x *EndPollResponse) GetId() []byte {
@@ -10159,7 +10479,7 @@ type ListVotesRequest struct {
 
 func (x *ListVotesRequest) Reset() {
 	*x = ListVotesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[177]
+	mi := &file_skein_v1_services_proto_msgTypes[182]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10171,7 +10491,7 @@ func (x *ListVotesRequest) String() string {
 func (*ListVotesRequest) ProtoMessage() {}
 
 func (x *ListVotesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[177]
+	mi := &file_skein_v1_services_proto_msgTypes[182]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10184,7 +10504,7 @@ func (x *ListVotesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVotesRequest.ProtoReflect.Descriptor instead.
 func (*ListVotesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{177}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{182}
 }
 
 func (x *ListVotesRequest) GetConversation() string {
@@ -10233,7 +10553,7 @@ type ListVotesResponse struct {
 
 func (x *ListVotesResponse) Reset() {
 	*x = ListVotesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[178]
+	mi := &file_skein_v1_services_proto_msgTypes[183]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10245,7 +10565,7 @@ func (x *ListVotesResponse) String() string {
 func (*ListVotesResponse) ProtoMessage() {}
 
 func (x *ListVotesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[178]
+	mi := &file_skein_v1_services_proto_msgTypes[183]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10258,7 +10578,7 @@ func (x *ListVotesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVotesResponse.ProtoReflect.Descriptor instead.
 func (*ListVotesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{178}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{183}
 }
 
 func (x *ListVotesResponse) GetVoted() []*Voted {
@@ -10291,7 +10611,7 @@ type ForwardMessagesRequest struct {
 
 func (x *ForwardMessagesRequest) Reset() {
 	*x = ForwardMessagesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[179]
+	mi := &file_skein_v1_services_proto_msgTypes[184]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10303,7 +10623,7 @@ func (x *ForwardMessagesRequest) String() string {
 func (*ForwardMessagesRequest) ProtoMessage() {}
 
 func (x *ForwardMessagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[179]
+	mi := &file_skein_v1_services_proto_msgTypes[184]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10316,7 +10636,7 @@ func (x *ForwardMessagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardMessagesRequest.ProtoReflect.Descriptor instead.
 func (*ForwardMessagesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{179}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{184}
 }
 
 func (x *ForwardMessagesRequest) GetConversation() string {
@@ -10359,7 +10679,7 @@ type ForwardSource struct {
 
 func (x *ForwardSource) Reset() {
 	*x = ForwardSource{}
-	mi := &file_skein_v1_services_proto_msgTypes[180]
+	mi := &file_skein_v1_services_proto_msgTypes[185]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10371,7 +10691,7 @@ func (x *ForwardSource) String() string {
 func (*ForwardSource) ProtoMessage() {}
 
 func (x *ForwardSource) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[180]
+	mi := &file_skein_v1_services_proto_msgTypes[185]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10384,7 +10704,7 @@ func (x *ForwardSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardSource.ProtoReflect.Descriptor instead.
 func (*ForwardSource) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{180}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{185}
 }
 
 func (x *ForwardSource) GetConversation() string {
@@ -10420,7 +10740,7 @@ type ForwardMerge struct {
 
 func (x *ForwardMerge) Reset() {
 	*x = ForwardMerge{}
-	mi := &file_skein_v1_services_proto_msgTypes[181]
+	mi := &file_skein_v1_services_proto_msgTypes[186]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10432,7 +10752,7 @@ func (x *ForwardMerge) String() string {
 func (*ForwardMerge) ProtoMessage() {}
 
 func (x *ForwardMerge) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[181]
+	mi := &file_skein_v1_services_proto_msgTypes[186]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10445,7 +10765,7 @@ func (x *ForwardMerge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardMerge.ProtoReflect.Descriptor instead.
 func (*ForwardMerge) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{181}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{186}
 }
 
 func (x *ForwardMerge) GetTitle() string {
@@ -10474,7 +10794,7 @@ type ForwardMessagesResponse struct {
 
 func (x *ForwardMessagesResponse) Reset() {
 	*x = ForwardMessagesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[182]
+	mi := &file_skein_v1_services_proto_msgTypes[187]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10486,7 +10806,7 @@ func (x *ForwardMessagesResponse) String() string {
 func (*ForwardMessagesResponse) ProtoMessage() {}
 
 func (x *ForwardMessagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[182]
+	mi := &file_skein_v1_services_proto_msgTypes[187]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10499,7 +10819,7 @@ func (x *ForwardMessagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardMessagesResponse.ProtoReflect.Descriptor instead.
 func (*ForwardMessagesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{182}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{187}
 }
 
 func (x *ForwardMessagesResponse) GetForwarded() []*Forwarded {
@@ -10527,7 +10847,7 @@ type Forwarded struct {
 
 func (x *Forwarded) Reset() {
 	*x = Forwarded{}
-	mi := &file_skein_v1_services_proto_msgTypes[183]
+	mi := &file_skein_v1_services_proto_msgTypes[188]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10539,7 +10859,7 @@ func (x *Forwarded) String() string {
 func (*Forwarded) ProtoMessage() {}
 
 func (x *Forwarded) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[183]
+	mi := &file_skein_v1_services_proto_msgTypes[188]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10552,7 +10872,7 @@ func (x *Forwarded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Forwarded.ProtoReflect.Descriptor instead.
 func (*Forwarded) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{183}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{188}
 }
 
 func (x *Forwarded) GetId() []byte {
@@ -10589,7 +10909,7 @@ type PinMessageRequest struct {
 
 func (x *PinMessageRequest) Reset() {
 	*x = PinMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[184]
+	mi := &file_skein_v1_services_proto_msgTypes[189]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10601,7 +10921,7 @@ func (x *PinMessageRequest) String() string {
 func (*PinMessageRequest) ProtoMessage() {}
 
 func (x *PinMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[184]
+	mi := &file_skein_v1_services_proto_msgTypes[189]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10614,7 +10934,7 @@ func (x *PinMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PinMessageRequest.ProtoReflect.Descriptor instead.
 func (*PinMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{184}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{189}
 }
 
 func (x *PinMessageRequest) GetConversation() string {
@@ -10656,7 +10976,7 @@ type PinMessageResponse struct {
 
 func (x *PinMessageResponse) Reset() {
 	*x = PinMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[185]
+	mi := &file_skein_v1_services_proto_msgTypes[190]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10668,7 +10988,7 @@ func (x *PinMessageResponse) String() string {
 func (*PinMessageResponse) ProtoMessage() {}
 
 func (x *PinMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[185]
+	mi := &file_skein_v1_services_proto_msgTypes[190]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10681,7 +11001,7 @@ func (x *PinMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PinMessageResponse.ProtoReflect.Descriptor instead.
 func (*PinMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{185}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{190}
 }
 
 func (x *PinMessageResponse) GetId() []byte {
@@ -10711,7 +11031,7 @@ type ListPinsRequest struct {
 
 func (x *ListPinsRequest) Reset() {
 	*x = ListPinsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[186]
+	mi := &file_skein_v1_services_proto_msgTypes[191]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10723,7 +11043,7 @@ func (x *ListPinsRequest) String() string {
 func (*ListPinsRequest) ProtoMessage() {}
 
 func (x *ListPinsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[186]
+	mi := &file_skein_v1_services_proto_msgTypes[191]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10736,7 +11056,7 @@ func (x *ListPinsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPinsRequest.ProtoReflect.Descriptor instead.
 func (*ListPinsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{186}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{191}
 }
 
 func (x *ListPinsRequest) GetConversation() string {
@@ -10772,7 +11092,7 @@ type ListPinsResponse struct {
 
 func (x *ListPinsResponse) Reset() {
 	*x = ListPinsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[187]
+	mi := &file_skein_v1_services_proto_msgTypes[192]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10784,7 +11104,7 @@ func (x *ListPinsResponse) String() string {
 func (*ListPinsResponse) ProtoMessage() {}
 
 func (x *ListPinsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[187]
+	mi := &file_skein_v1_services_proto_msgTypes[192]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10797,7 +11117,7 @@ func (x *ListPinsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPinsResponse.ProtoReflect.Descriptor instead.
 func (*ListPinsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{187}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{192}
 }
 
 func (x *ListPinsResponse) GetEntries() []*Entry {
@@ -10826,7 +11146,7 @@ type ScheduleMessageRequest struct {
 
 func (x *ScheduleMessageRequest) Reset() {
 	*x = ScheduleMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[188]
+	mi := &file_skein_v1_services_proto_msgTypes[193]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10838,7 +11158,7 @@ func (x *ScheduleMessageRequest) String() string {
 func (*ScheduleMessageRequest) ProtoMessage() {}
 
 func (x *ScheduleMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[188]
+	mi := &file_skein_v1_services_proto_msgTypes[193]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10851,7 +11171,7 @@ func (x *ScheduleMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScheduleMessageRequest.ProtoReflect.Descriptor instead.
 func (*ScheduleMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{188}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{193}
 }
 
 func (x *ScheduleMessageRequest) GetMessage() *SendMessageRequest {
@@ -10877,7 +11197,7 @@ type ScheduleMessageResponse struct {
 
 func (x *ScheduleMessageResponse) Reset() {
 	*x = ScheduleMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[189]
+	mi := &file_skein_v1_services_proto_msgTypes[194]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10889,7 +11209,7 @@ func (x *ScheduleMessageResponse) String() string {
 func (*ScheduleMessageResponse) ProtoMessage() {}
 
 func (x *ScheduleMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[189]
+	mi := &file_skein_v1_services_proto_msgTypes[194]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10902,7 +11222,7 @@ func (x *ScheduleMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScheduleMessageResponse.ProtoReflect.Descriptor instead.
 func (*ScheduleMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{189}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{194}
 }
 
 func (x *ScheduleMessageResponse) GetId() []byte {
@@ -10928,7 +11248,7 @@ type Scheduled struct {
 
 func (x *Scheduled) Reset() {
 	*x = Scheduled{}
-	mi := &file_skein_v1_services_proto_msgTypes[190]
+	mi := &file_skein_v1_services_proto_msgTypes[195]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10940,7 +11260,7 @@ func (x *Scheduled) String() string {
 func (*Scheduled) ProtoMessage() {}
 
 func (x *Scheduled) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[190]
+	mi := &file_skein_v1_services_proto_msgTypes[195]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10953,7 +11273,7 @@ func (x *Scheduled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Scheduled.ProtoReflect.Descriptor instead.
 func (*Scheduled) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{190}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{195}
 }
 
 func (x *Scheduled) GetMessage() *SendMessageRequest {
@@ -11003,7 +11323,7 @@ type ListScheduledRequest struct {
 
 func (x *ListScheduledRequest) Reset() {
 	*x = ListScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[191]
+	mi := &file_skein_v1_services_proto_msgTypes[196]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11015,7 +11335,7 @@ func (x *ListScheduledRequest) String() string {
 func (*ListScheduledRequest) ProtoMessage() {}
 
 func (x *ListScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[191]
+	mi := &file_skein_v1_services_proto_msgTypes[196]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11028,7 +11348,7 @@ func (x *ListScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListScheduledRequest.ProtoReflect.Descriptor instead.
 func (*ListScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{191}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{196}
 }
 
 func (x *ListScheduledRequest) GetLimit() uint32 {
@@ -11056,7 +11376,7 @@ type ListScheduledResponse struct {
 
 func (x *ListScheduledResponse) Reset() {
 	*x = ListScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[192]
+	mi := &file_skein_v1_services_proto_msgTypes[197]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11068,7 +11388,7 @@ func (x *ListScheduledResponse) String() string {
 func (*ListScheduledResponse) ProtoMessage() {}
 
 func (x *ListScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[192]
+	mi := &file_skein_v1_services_proto_msgTypes[197]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11081,7 +11401,7 @@ func (x *ListScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListScheduledResponse.ProtoReflect.Descriptor instead.
 func (*ListScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{192}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{197}
 }
 
 func (x *ListScheduledResponse) GetScheduled() []*Scheduled {
@@ -11111,7 +11431,7 @@ type ChangeScheduledRequest struct {
 
 func (x *ChangeScheduledRequest) Reset() {
 	*x = ChangeScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[193]
+	mi := &file_skein_v1_services_proto_msgTypes[198]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11123,7 +11443,7 @@ func (x *ChangeScheduledRequest) String() string {
 func (*ChangeScheduledRequest) ProtoMessage() {}
 
 func (x *ChangeScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[193]
+	mi := &file_skein_v1_services_proto_msgTypes[198]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11136,7 +11456,7 @@ func (x *ChangeScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeScheduledRequest.ProtoReflect.Descriptor instead.
 func (*ChangeScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{193}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{198}
 }
 
 func (x *ChangeScheduledRequest) GetId() []byte {
@@ -11168,7 +11488,7 @@ type ChangeScheduledResponse struct {
 
 func (x *ChangeScheduledResponse) Reset() {
 	*x = ChangeScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[194]
+	mi := &file_skein_v1_services_proto_msgTypes[199]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11180,7 +11500,7 @@ func (x *ChangeScheduledResponse) String() string {
 func (*ChangeScheduledResponse) ProtoMessage() {}
 
 func (x *ChangeScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[194]
+	mi := &file_skein_v1_services_proto_msgTypes[199]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11193,7 +11513,7 @@ func (x *ChangeScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeScheduledResponse.ProtoReflect.Descriptor instead.
 func (*ChangeScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{194}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{199}
 }
 
 type CancelScheduledRequest struct {
@@ -11205,7 +11525,7 @@ type CancelScheduledRequest struct {
 
 func (x *CancelScheduledRequest) Reset() {
 	*x = CancelScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[195]
+	mi := &file_skein_v1_services_proto_msgTypes[200]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11217,7 +11537,7 @@ func (x *CancelScheduledRequest) String() string {
 func (*CancelScheduledRequest) ProtoMessage() {}
 
 func (x *CancelScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[195]
+	mi := &file_skein_v1_services_proto_msgTypes[200]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11230,7 +11550,7 @@ func (x *CancelScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelScheduledRequest.ProtoReflect.Descriptor instead.
 func (*CancelScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{195}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{200}
 }
 
 func (x *CancelScheduledRequest) GetId() []byte {
@@ -11248,7 +11568,7 @@ type CancelScheduledResponse struct {
 
 func (x *CancelScheduledResponse) Reset() {
 	*x = CancelScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[196]
+	mi := &file_skein_v1_services_proto_msgTypes[201]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11260,7 +11580,7 @@ func (x *CancelScheduledResponse) String() string {
 func (*CancelScheduledResponse) ProtoMessage() {}
 
 func (x *CancelScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[196]
+	mi := &file_skein_v1_services_proto_msgTypes[201]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11273,7 +11593,7 @@ func (x *CancelScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelScheduledResponse.ProtoReflect.Descriptor instead.
 func (*CancelScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{196}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{201}
 }
 
 // What a user chose.
@@ -11288,7 +11608,7 @@ type Voted struct {
 
 func (x *Voted) Reset() {
 	*x = Voted{}
-	mi := &file_skein_v1_services_proto_msgTypes[197]
+	mi := &file_skein_v1_services_proto_msgTypes[202]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11300,7 +11620,7 @@ func (x *Voted) String() string {
 func (*Voted) ProtoMessage() {}
 
 func (x *Voted) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[197]
+	mi := &file_skein_v1_services_proto_msgTypes[202]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11313,7 +11633,7 @@ func (x *Voted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Voted.ProtoReflect.Descriptor instead.
 func (*Voted) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{197}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{202}
 }
 
 func (x *Voted) GetUser() string {
@@ -11341,7 +11661,7 @@ type ListMentionsRequest struct {
 
 func (x *ListMentionsRequest) Reset() {
 	*x = ListMentionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[198]
+	mi := &file_skein_v1_services_proto_msgTypes[203]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11353,7 +11673,7 @@ func (x *ListMentionsRequest) String() string {
 func (*ListMentionsRequest) ProtoMessage() {}
 
 func (x *ListMentionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[198]
+	mi := &file_skein_v1_services_proto_msgTypes[203]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11366,7 +11686,7 @@ func (x *ListMentionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMentionsRequest.ProtoReflect.Descriptor instead.
 func (*ListMentionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{198}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{203}
 }
 
 func (x *ListMentionsRequest) GetLimit() uint32 {
@@ -11395,7 +11715,7 @@ type ListMentionsResponse struct {
 
 func (x *ListMentionsResponse) Reset() {
 	*x = ListMentionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[199]
+	mi := &file_skein_v1_services_proto_msgTypes[204]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11407,7 +11727,7 @@ func (x *ListMentionsResponse) String() string {
 func (*ListMentionsResponse) ProtoMessage() {}
 
 func (x *ListMentionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[199]
+	mi := &file_skein_v1_services_proto_msgTypes[204]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11420,7 +11740,7 @@ func (x *ListMentionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMentionsResponse.ProtoReflect.Descriptor instead.
 func (*ListMentionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{199}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{204}
 }
 
 func (x *ListMentionsResponse) GetEntries() []*Entry {
@@ -11459,7 +11779,7 @@ type SearchMessagesRequest struct {
 
 func (x *SearchMessagesRequest) Reset() {
 	*x = SearchMessagesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[200]
+	mi := &file_skein_v1_services_proto_msgTypes[205]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11471,7 +11791,7 @@ func (x *SearchMessagesRequest) String() string {
 func (*SearchMessagesRequest) ProtoMessage() {}
 
 func (x *SearchMessagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[200]
+	mi := &file_skein_v1_services_proto_msgTypes[205]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11484,7 +11804,7 @@ func (x *SearchMessagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchMessagesRequest.ProtoReflect.Descriptor instead.
 func (*SearchMessagesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{200}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{205}
 }
 
 func (x *SearchMessagesRequest) GetQuery() string {
@@ -11558,7 +11878,7 @@ type SearchMessagesResponse struct {
 
 func (x *SearchMessagesResponse) Reset() {
 	*x = SearchMessagesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[201]
+	mi := &file_skein_v1_services_proto_msgTypes[206]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11570,7 +11890,7 @@ func (x *SearchMessagesResponse) String() string {
 func (*SearchMessagesResponse) ProtoMessage() {}
 
 func (x *SearchMessagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[201]
+	mi := &file_skein_v1_services_proto_msgTypes[206]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11583,7 +11903,7 @@ func (x *SearchMessagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchMessagesResponse.ProtoReflect.Descriptor instead.
 func (*SearchMessagesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{201}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{206}
 }
 
 func (x *SearchMessagesResponse) GetFound() []*FoundMessage {
@@ -11626,7 +11946,7 @@ type FoundMessage struct {
 
 func (x *FoundMessage) Reset() {
 	*x = FoundMessage{}
-	mi := &file_skein_v1_services_proto_msgTypes[202]
+	mi := &file_skein_v1_services_proto_msgTypes[207]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11638,7 +11958,7 @@ func (x *FoundMessage) String() string {
 func (*FoundMessage) ProtoMessage() {}
 
 func (x *FoundMessage) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[202]
+	mi := &file_skein_v1_services_proto_msgTypes[207]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11651,7 +11971,7 @@ func (x *FoundMessage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FoundMessage.ProtoReflect.Descriptor instead.
 func (*FoundMessage) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{202}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{207}
 }
 
 func (x *FoundMessage) GetEntry() *Entry {
@@ -11682,7 +12002,7 @@ type TextMatch struct {
 
 func (x *TextMatch) Reset() {
 	*x = TextMatch{}
-	mi := &file_skein_v1_services_proto_msgTypes[203]
+	mi := &file_skein_v1_services_proto_msgTypes[208]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11694,7 +12014,7 @@ func (x *TextMatch) String() string {
 func (*TextMatch) ProtoMessage() {}
 
 func (x *TextMatch) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[203]
+	mi := &file_skein_v1_services_proto_msgTypes[208]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11707,7 +12027,7 @@ func (x *TextMatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TextMatch.ProtoReflect.Descriptor instead.
 func (*TextMatch) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{203}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{208}
 }
 
 func (x *TextMatch) GetField() string {
@@ -11746,7 +12066,7 @@ type ListEntriesRequest struct {
 
 func (x *ListEntriesRequest) Reset() {
 	*x = ListEntriesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[204]
+	mi := &file_skein_v1_services_proto_msgTypes[209]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11758,7 +12078,7 @@ func (x *ListEntriesRequest) String() string {
 func (*ListEntriesRequest) ProtoMessage() {}
 
 func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[204]
+	mi := &file_skein_v1_services_proto_msgTypes[209]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11771,7 +12091,7 @@ func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{204}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{209}
 }
 
 func (x *ListEntriesRequest) GetConversation() string {
@@ -11823,7 +12143,7 @@ type ListEntriesResponse struct {
 
 func (x *ListEntriesResponse) Reset() {
 	*x = ListEntriesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[205]
+	mi := &file_skein_v1_services_proto_msgTypes[210]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11835,7 +12155,7 @@ func (x *ListEntriesResponse) String() string {
 func (*ListEntriesResponse) ProtoMessage() {}
 
 func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[205]
+	mi := &file_skein_v1_services_proto_msgTypes[210]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11848,7 +12168,7 @@ func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{205}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{210}
 }
 
 func (x *ListEntriesResponse) GetEntries() []*Entry {
@@ -11900,7 +12220,7 @@ type ListConversationsRequest struct {
 
 func (x *ListConversationsRequest) Reset() {
 	*x = ListConversationsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[206]
+	mi := &file_skein_v1_services_proto_msgTypes[211]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11912,7 +12232,7 @@ func (x *ListConversationsRequest) String() string {
 func (*ListConversationsRequest) ProtoMessage() {}
 
 func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[206]
+	mi := &file_skein_v1_services_proto_msgTypes[211]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11925,7 +12245,7 @@ func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsRequest.ProtoReflect.Descriptor instead.
 func (*ListConversationsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{206}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{211}
 }
 
 func (x *ListConversationsRequest) GetPosition() string {
@@ -11972,7 +12292,7 @@ type ListConversationsResponse struct {
 
 func (x *ListConversationsResponse) Reset() {
 	*x = ListConversationsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[207]
+	mi := &file_skein_v1_services_proto_msgTypes[212]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11984,7 +12304,7 @@ func (x *ListConversationsResponse) String() string {
 func (*ListConversationsResponse) ProtoMessage() {}
 
 func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[207]
+	mi := &file_skein_v1_services_proto_msgTypes[212]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11997,7 +12317,7 @@ func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsResponse.ProtoReflect.Descriptor instead.
 func (*ListConversationsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{207}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{212}
 }
 
 func (x *ListConversationsResponse) GetDelta() *SyncDelta {
@@ -12017,7 +12337,7 @@ type MarkReadRequest struct {
 
 func (x *MarkReadRequest) Reset() {
 	*x = MarkReadRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[208]
+	mi := &file_skein_v1_services_proto_msgTypes[213]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12029,7 +12349,7 @@ func (x *MarkReadRequest) String() string {
 func (*MarkReadRequest) ProtoMessage() {}
 
 func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[208]
+	mi := &file_skein_v1_services_proto_msgTypes[213]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12042,7 +12362,7 @@ func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadRequest.ProtoReflect.Descriptor instead.
 func (*MarkReadRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{208}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{213}
 }
 
 func (x *MarkReadRequest) GetConversation() string {
@@ -12067,7 +12387,7 @@ type MarkReadResponse struct {
 
 func (x *MarkReadResponse) Reset() {
 	*x = MarkReadResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[209]
+	mi := &file_skein_v1_services_proto_msgTypes[214]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12079,7 +12399,7 @@ func (x *MarkReadResponse) String() string {
 func (*MarkReadResponse) ProtoMessage() {}
 
 func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[209]
+	mi := &file_skein_v1_services_proto_msgTypes[214]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12092,7 +12412,7 @@ func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadResponse.ProtoReflect.Descriptor instead.
 func (*MarkReadResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{209}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{214}
 }
 
 type SetMyStateRequest struct {
@@ -12117,7 +12437,7 @@ type SetMyStateRequest struct {
 
 func (x *SetMyStateRequest) Reset() {
 	*x = SetMyStateRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[210]
+	mi := &file_skein_v1_services_proto_msgTypes[215]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12129,7 +12449,7 @@ func (x *SetMyStateRequest) String() string {
 func (*SetMyStateRequest) ProtoMessage() {}
 
 func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[210]
+	mi := &file_skein_v1_services_proto_msgTypes[215]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12142,7 +12462,7 @@ func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateRequest.ProtoReflect.Descriptor instead.
 func (*SetMyStateRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{210}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{215}
 }
 
 func (x *SetMyStateRequest) GetConversation() string {
@@ -12219,7 +12539,7 @@ type SetLifetimeRequest struct {
 
 func (x *SetLifetimeRequest) Reset() {
 	*x = SetLifetimeRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[211]
+	mi := &file_skein_v1_services_proto_msgTypes[216]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12231,7 +12551,7 @@ func (x *SetLifetimeRequest) String() string {
 func (*SetLifetimeRequest) ProtoMessage() {}
 
 func (x *SetLifetimeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[211]
+	mi := &file_skein_v1_services_proto_msgTypes[216]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12244,7 +12564,7 @@ func (x *SetLifetimeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLifetimeRequest.ProtoReflect.Descriptor instead.
 func (*SetLifetimeRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{211}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{216}
 }
 
 func (x *SetLifetimeRequest) GetConversation() string {
@@ -12269,7 +12589,7 @@ type SetLifetimeResponse struct {
 
 func (x *SetLifetimeResponse) Reset() {
 	*x = SetLifetimeResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[212]
+	mi := &file_skein_v1_services_proto_msgTypes[217]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12281,7 +12601,7 @@ func (x *SetLifetimeResponse) String() string {
 func (*SetLifetimeResponse) ProtoMessage() {}
 
 func (x *SetLifetimeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[212]
+	mi := &file_skein_v1_services_proto_msgTypes[217]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12294,7 +12614,7 @@ func (x *SetLifetimeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLifetimeResponse.ProtoReflect.Descriptor instead.
 func (*SetLifetimeResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{212}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{217}
 }
 
 type SetMyStateResponse struct {
@@ -12306,7 +12626,7 @@ type SetMyStateResponse struct {
 
 func (x *SetMyStateResponse) Reset() {
 	*x = SetMyStateResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[213]
+	mi := &file_skein_v1_services_proto_msgTypes[218]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12318,7 +12638,7 @@ func (x *SetMyStateResponse) String() string {
 func (*SetMyStateResponse) ProtoMessage() {}
 
 func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[213]
+	mi := &file_skein_v1_services_proto_msgTypes[218]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12331,7 +12651,7 @@ func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateResponse.ProtoReflect.Descriptor instead.
 func (*SetMyStateResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{213}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{218}
 }
 
 func (x *SetMyStateResponse) GetState() *MyState {
@@ -12352,7 +12672,7 @@ type SetUsernameRequest struct {
 
 func (x *SetUsernameRequest) Reset() {
 	*x = SetUsernameRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[214]
+	mi := &file_skein_v1_services_proto_msgTypes[219]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12364,7 +12684,7 @@ func (x *SetUsernameRequest) String() string {
 func (*SetUsernameRequest) ProtoMessage() {}
 
 func (x *SetUsernameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[214]
+	mi := &file_skein_v1_services_proto_msgTypes[219]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12377,7 +12697,7 @@ func (x *SetUsernameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetUsernameRequest.ProtoReflect.Descriptor instead.
 func (*SetUsernameRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{214}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{219}
 }
 
 func (x *SetUsernameRequest) GetUser() string {
@@ -12403,7 +12723,7 @@ type SetUsernameResponse struct {
 
 func (x *SetUsernameResponse) Reset() {
 	*x = SetUsernameResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[215]
+	mi := &file_skein_v1_services_proto_msgTypes[220]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12415,7 +12735,7 @@ func (x *SetUsernameResponse) String() string {
 func (*SetUsernameResponse) ProtoMessage() {}
 
 func (x *SetUsernameResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[215]
+	mi := &file_skein_v1_services_proto_msgTypes[220]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12428,7 +12748,7 @@ func (x *SetUsernameResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetUsernameResponse.ProtoReflect.Descriptor instead.
 func (*SetUsernameResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{215}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{220}
 }
 
 func (x *SetUsernameResponse) GetUser() *User {
@@ -12436,6 +12756,292 @@ func (x *SetUsernameResponse) GetUser() *User {
 		return x.User
 	}
 	return nil
+}
+
+type SetStickerPackRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// [a-z0-9_+-]{1,32}
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// 1 to 64 characters; empty for a pack that is withdrawn.
+	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	// Packs come by it, the lowest first, then by name.
+	Order uint32 `protobuf:"varint,3,opt,name=order,proto3" json:"order,omitempty"`
+	// All of them, in their order, at most 200; none: the pack is withdrawn.
+	Stickers      []*NewSticker `protobuf:"bytes,4,rep,name=stickers,proto3" json:"stickers,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetStickerPackRequest) Reset() {
+	*x = SetStickerPackRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[221]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetStickerPackRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetStickerPackRequest) ProtoMessage() {}
+
+func (x *SetStickerPackRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[221]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetStickerPackRequest.ProtoReflect.Descriptor instead.
+func (*SetStickerPackRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{221}
+}
+
+func (x *SetStickerPackRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SetStickerPackRequest) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *SetStickerPackRequest) GetOrder() uint32 {
+	if x != nil {
+		return x.Order
+	}
+	return 0
+}
+
+func (x *SetStickerPackRequest) GetStickers() []*NewSticker {
+	if x != nil {
+		return x.Stickers
+	}
+	return nil
+}
+
+type NewSticker struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// [a-z0-9_+-]{1,32}, unique in the pack.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// A complete upload of anybody's: PNG, WebP or GIF, at most 524,288 bytes and 1,024 pixels a side.
+	Media string `protobuf:"bytes,2,opt,name=media,proto3" json:"media,omitempty"`
+	// What it shows, in 1 to 100 characters.
+	Alt string `protobuf:"bytes,3,opt,name=alt,proto3" json:"alt,omitempty"`
+	// At most 3, each 1 to 32 bytes.
+	Emoji         []string `protobuf:"bytes,4,rep,name=emoji,proto3" json:"emoji,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NewSticker) Reset() {
+	*x = NewSticker{}
+	mi := &file_skein_v1_services_proto_msgTypes[222]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NewSticker) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NewSticker) ProtoMessage() {}
+
+func (x *NewSticker) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[222]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NewSticker.ProtoReflect.Descriptor instead.
+func (*NewSticker) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{222}
+}
+
+func (x *NewSticker) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *NewSticker) GetMedia() string {
+	if x != nil {
+		return x.Media
+	}
+	return ""
+}
+
+func (x *NewSticker) GetAlt() string {
+	if x != nil {
+		return x.Alt
+	}
+	return ""
+}
+
+func (x *NewSticker) GetEmoji() []string {
+	if x != nil {
+		return x.Emoji
+	}
+	return nil
+}
+
+type SetStickerPackResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Revision      uint64                 `protobuf:"varint,1,opt,name=revision,proto3" json:"revision,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetStickerPackResponse) Reset() {
+	*x = SetStickerPackResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[223]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetStickerPackResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetStickerPackResponse) ProtoMessage() {}
+
+func (x *SetStickerPackResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[223]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetStickerPackResponse.ProtoReflect.Descriptor instead.
+func (*SetStickerPackResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{223}
+}
+
+func (x *SetStickerPackResponse) GetRevision() uint64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+type SetCustomEmojiRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// [a-z0-9_+-]{1,32}; without colons.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// A complete upload of anybody's: PNG, WebP or GIF, at most 262,144 bytes and 1,024 pixels a side; empty: the emoji is withdrawn.
+	Media         string `protobuf:"bytes,2,opt,name=media,proto3" json:"media,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetCustomEmojiRequest) Reset() {
+	*x = SetCustomEmojiRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[224]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetCustomEmojiRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetCustomEmojiRequest) ProtoMessage() {}
+
+func (x *SetCustomEmojiRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[224]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetCustomEmojiRequest.ProtoReflect.Descriptor instead.
+func (*SetCustomEmojiRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{224}
+}
+
+func (x *SetCustomEmojiRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SetCustomEmojiRequest) GetMedia() string {
+	if x != nil {
+		return x.Media
+	}
+	return ""
+}
+
+type SetCustomEmojiResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Revision      uint64                 `protobuf:"varint,1,opt,name=revision,proto3" json:"revision,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetCustomEmojiResponse) Reset() {
+	*x = SetCustomEmojiResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[225]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetCustomEmojiResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetCustomEmojiResponse) ProtoMessage() {}
+
+func (x *SetCustomEmojiResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[225]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetCustomEmojiResponse.ProtoReflect.Descriptor instead.
+func (*SetCustomEmojiResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{225}
+}
+
+func (x *SetCustomEmojiResponse) GetRevision() uint64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
 }
 
 type SetRetentionRequest struct {
@@ -12451,7 +13057,7 @@ type SetRetentionRequest struct {
 
 func (x *SetRetentionRequest) Reset() {
 	*x = SetRetentionRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[216]
+	mi := &file_skein_v1_services_proto_msgTypes[226]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12463,7 +13069,7 @@ func (x *SetRetentionRequest) String() string {
 func (*SetRetentionRequest) ProtoMessage() {}
 
 func (x *SetRetentionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[216]
+	mi := &file_skein_v1_services_proto_msgTypes[226]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12476,7 +13082,7 @@ func (x *SetRetentionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRetentionRequest.ProtoReflect.Descriptor instead.
 func (*SetRetentionRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{216}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{226}
 }
 
 func (x *SetRetentionRequest) GetConversation() string {
@@ -12508,7 +13114,7 @@ type SetRetentionResponse struct {
 
 func (x *SetRetentionResponse) Reset() {
 	*x = SetRetentionResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[217]
+	mi := &file_skein_v1_services_proto_msgTypes[227]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12520,7 +13126,7 @@ func (x *SetRetentionResponse) String() string {
 func (*SetRetentionResponse) ProtoMessage() {}
 
 func (x *SetRetentionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[217]
+	mi := &file_skein_v1_services_proto_msgTypes[227]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12533,7 +13139,7 @@ func (x *SetRetentionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRetentionResponse.ProtoReflect.Descriptor instead.
 func (*SetRetentionResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{217}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{227}
 }
 
 type GetRetentionRequest struct {
@@ -12545,7 +13151,7 @@ type GetRetentionRequest struct {
 
 func (x *GetRetentionRequest) Reset() {
 	*x = GetRetentionRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[218]
+	mi := &file_skein_v1_services_proto_msgTypes[228]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12557,7 +13163,7 @@ func (x *GetRetentionRequest) String() string {
 func (*GetRetentionRequest) ProtoMessage() {}
 
 func (x *GetRetentionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[218]
+	mi := &file_skein_v1_services_proto_msgTypes[228]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12570,7 +13176,7 @@ func (x *GetRetentionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRetentionRequest.ProtoReflect.Descriptor instead.
 func (*GetRetentionRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{218}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{228}
 }
 
 func (x *GetRetentionRequest) GetConversation() string {
@@ -12593,7 +13199,7 @@ type GetRetentionResponse struct {
 
 func (x *GetRetentionResponse) Reset() {
 	*x = GetRetentionResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[219]
+	mi := &file_skein_v1_services_proto_msgTypes[229]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12605,7 +13211,7 @@ func (x *GetRetentionResponse) String() string {
 func (*GetRetentionResponse) ProtoMessage() {}
 
 func (x *GetRetentionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[219]
+	mi := &file_skein_v1_services_proto_msgTypes[229]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12618,7 +13224,7 @@ func (x *GetRetentionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRetentionResponse.ProtoReflect.Descriptor instead.
 func (*GetRetentionResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{219}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{229}
 }
 
 func (x *GetRetentionResponse) GetKind() RetentionKind {
@@ -12653,7 +13259,7 @@ type ClaimAdminRequest struct {
 
 func (x *ClaimAdminRequest) Reset() {
 	*x = ClaimAdminRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[220]
+	mi := &file_skein_v1_services_proto_msgTypes[230]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12665,7 +13271,7 @@ func (x *ClaimAdminRequest) String() string {
 func (*ClaimAdminRequest) ProtoMessage() {}
 
 func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[220]
+	mi := &file_skein_v1_services_proto_msgTypes[230]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12678,7 +13284,7 @@ func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminRequest.ProtoReflect.Descriptor instead.
 func (*ClaimAdminRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{220}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{230}
 }
 
 func (x *ClaimAdminRequest) GetCode() string {
@@ -12711,7 +13317,7 @@ type ClaimAdminResponse struct {
 
 func (x *ClaimAdminResponse) Reset() {
 	*x = ClaimAdminResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[221]
+	mi := &file_skein_v1_services_proto_msgTypes[231]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12723,7 +13329,7 @@ func (x *ClaimAdminResponse) String() string {
 func (*ClaimAdminResponse) ProtoMessage() {}
 
 func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[221]
+	mi := &file_skein_v1_services_proto_msgTypes[231]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12736,7 +13342,7 @@ func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminResponse.ProtoReflect.Descriptor instead.
 func (*ClaimAdminResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{221}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{231}
 }
 
 func (x *ClaimAdminResponse) GetTokens() *Tokens {
@@ -12762,7 +13368,7 @@ type MintTokenRequest struct {
 
 func (x *MintTokenRequest) Reset() {
 	*x = MintTokenRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[222]
+	mi := &file_skein_v1_services_proto_msgTypes[232]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12774,7 +13380,7 @@ func (x *MintTokenRequest) String() string {
 func (*MintTokenRequest) ProtoMessage() {}
 
 func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[222]
+	mi := &file_skein_v1_services_proto_msgTypes[232]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12787,7 +13393,7 @@ func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenRequest.ProtoReflect.Descriptor instead.
 func (*MintTokenRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{222}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{232}
 }
 
 func (x *MintTokenRequest) GetUser() string {
@@ -12827,7 +13433,7 @@ type MintTokenResponse struct {
 
 func (x *MintTokenResponse) Reset() {
 	*x = MintTokenResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[223]
+	mi := &file_skein_v1_services_proto_msgTypes[233]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12839,7 +13445,7 @@ func (x *MintTokenResponse) String() string {
 func (*MintTokenResponse) ProtoMessage() {}
 
 func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[223]
+	mi := &file_skein_v1_services_proto_msgTypes[233]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12852,7 +13458,7 @@ func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenResponse.ProtoReflect.Descriptor instead.
 func (*MintTokenResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{223}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{233}
 }
 
 func (x *MintTokenResponse) GetTokens() *Tokens {
@@ -12873,7 +13479,7 @@ type CreateUserRequest struct {
 
 func (x *CreateUserRequest) Reset() {
 	*x = CreateUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[224]
+	mi := &file_skein_v1_services_proto_msgTypes[234]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12885,7 +13491,7 @@ func (x *CreateUserRequest) String() string {
 func (*CreateUserRequest) ProtoMessage() {}
 
 func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[224]
+	mi := &file_skein_v1_services_proto_msgTypes[234]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12898,7 +13504,7 @@ func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserRequest.ProtoReflect.Descriptor instead.
 func (*CreateUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{224}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{234}
 }
 
 func (x *CreateUserRequest) GetUsername() string {
@@ -12931,7 +13537,7 @@ type CreateUserResponse struct {
 
 func (x *CreateUserResponse) Reset() {
 	*x = CreateUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[225]
+	mi := &file_skein_v1_services_proto_msgTypes[235]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12943,7 +13549,7 @@ func (x *CreateUserResponse) String() string {
 func (*CreateUserResponse) ProtoMessage() {}
 
 func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[225]
+	mi := &file_skein_v1_services_proto_msgTypes[235]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12956,7 +13562,7 @@ func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserResponse.ProtoReflect.Descriptor instead.
 func (*CreateUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{225}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{235}
 }
 
 func (x *CreateUserResponse) GetUser() *User {
@@ -12979,7 +13585,7 @@ type ListUsersRequest struct {
 
 func (x *ListUsersRequest) Reset() {
 	*x = ListUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[226]
+	mi := &file_skein_v1_services_proto_msgTypes[236]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12991,7 +13597,7 @@ func (x *ListUsersRequest) String() string {
 func (*ListUsersRequest) ProtoMessage() {}
 
 func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[226]
+	mi := &file_skein_v1_services_proto_msgTypes[236]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13004,7 +13610,7 @@ func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersRequest.ProtoReflect.Descriptor instead.
 func (*ListUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{226}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{236}
 }
 
 func (x *ListUsersRequest) GetLimit() uint32 {
@@ -13038,7 +13644,7 @@ type ListUsersResponse struct {
 
 func (x *ListUsersResponse) Reset() {
 	*x = ListUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[227]
+	mi := &file_skein_v1_services_proto_msgTypes[237]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13050,7 +13656,7 @@ func (x *ListUsersResponse) String() string {
 func (*ListUsersResponse) ProtoMessage() {}
 
 func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[227]
+	mi := &file_skein_v1_services_proto_msgTypes[237]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13063,7 +13669,7 @@ func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersResponse.ProtoReflect.Descriptor instead.
 func (*ListUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{227}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{237}
 }
 
 func (x *ListUsersResponse) GetUsers() []*User {
@@ -13089,7 +13695,7 @@ type ListUserSessionsRequest struct {
 
 func (x *ListUserSessionsRequest) Reset() {
 	*x = ListUserSessionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[228]
+	mi := &file_skein_v1_services_proto_msgTypes[238]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13101,7 +13707,7 @@ func (x *ListUserSessionsRequest) String() string {
 func (*ListUserSessionsRequest) ProtoMessage() {}
 
 func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[228]
+	mi := &file_skein_v1_services_proto_msgTypes[238]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13114,7 +13720,7 @@ func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{228}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{238}
 }
 
 func (x *ListUserSessionsRequest) GetUser() string {
@@ -13133,7 +13739,7 @@ type ListUserSessionsResponse struct {
 
 func (x *ListUserSessionsResponse) Reset() {
 	*x = ListUserSessionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[229]
+	mi := &file_skein_v1_services_proto_msgTypes[239]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13145,7 +13751,7 @@ func (x *ListUserSessionsResponse) String() string {
 func (*ListUserSessionsResponse) ProtoMessage() {}
 
 func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[229]
+	mi := &file_skein_v1_services_proto_msgTypes[239]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13158,7 +13764,7 @@ func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{229}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{239}
 }
 
 func (x *ListUserSessionsResponse) GetSessions() []*Session {
@@ -13179,7 +13785,7 @@ type KickUserRequest struct {
 
 func (x *KickUserRequest) Reset() {
 	*x = KickUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[230]
+	mi := &file_skein_v1_services_proto_msgTypes[240]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13191,7 +13797,7 @@ func (x *KickUserRequest) String() string {
 func (*KickUserRequest) ProtoMessage() {}
 
 func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[230]
+	mi := &file_skein_v1_services_proto_msgTypes[240]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13204,7 +13810,7 @@ func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserRequest.ProtoReflect.Descriptor instead.
 func (*KickUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{230}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{240}
 }
 
 func (x *KickUserRequest) GetUser() string {
@@ -13230,7 +13836,7 @@ type KickUserResponse struct {
 
 func (x *KickUserResponse) Reset() {
 	*x = KickUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[231]
+	mi := &file_skein_v1_services_proto_msgTypes[241]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13242,7 +13848,7 @@ func (x *KickUserResponse) String() string {
 func (*KickUserResponse) ProtoMessage() {}
 
 func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[231]
+	mi := &file_skein_v1_services_proto_msgTypes[241]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13255,7 +13861,7 @@ func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserResponse.ProtoReflect.Descriptor instead.
 func (*KickUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{231}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{241}
 }
 
 func (x *KickUserResponse) GetSessions() uint32 {
@@ -13276,7 +13882,7 @@ type EraseUserRequest struct {
 
 func (x *EraseUserRequest) Reset() {
 	*x = EraseUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[232]
+	mi := &file_skein_v1_services_proto_msgTypes[242]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13288,7 +13894,7 @@ func (x *EraseUserRequest) String() string {
 func (*EraseUserRequest) ProtoMessage() {}
 
 func (x *EraseUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[232]
+	mi := &file_skein_v1_services_proto_msgTypes[242]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13301,7 +13907,7 @@ func (x *EraseUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EraseUserRequest.ProtoReflect.Descriptor instead.
 func (*EraseUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{232}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{242}
 }
 
 func (x *EraseUserRequest) GetUser() string {
@@ -13331,7 +13937,7 @@ type EraseUserResponse struct {
 
 func (x *EraseUserResponse) Reset() {
 	*x = EraseUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[233]
+	mi := &file_skein_v1_services_proto_msgTypes[243]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13343,7 +13949,7 @@ func (x *EraseUserResponse) String() string {
 func (*EraseUserResponse) ProtoMessage() {}
 
 func (x *EraseUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[233]
+	mi := &file_skein_v1_services_proto_msgTypes[243]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13356,7 +13962,7 @@ func (x *EraseUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EraseUserResponse.ProtoReflect.Descriptor instead.
 func (*EraseUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{233}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{243}
 }
 
 func (x *EraseUserResponse) GetMessages() bool {
@@ -13389,7 +13995,7 @@ type ExportUserRequest struct {
 
 func (x *ExportUserRequest) Reset() {
 	*x = ExportUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[234]
+	mi := &file_skein_v1_services_proto_msgTypes[244]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13401,7 +14007,7 @@ func (x *ExportUserRequest) String() string {
 func (*ExportUserRequest) ProtoMessage() {}
 
 func (x *ExportUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[234]
+	mi := &file_skein_v1_services_proto_msgTypes[244]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13414,7 +14020,7 @@ func (x *ExportUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportUserRequest.ProtoReflect.Descriptor instead.
 func (*ExportUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{234}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{244}
 }
 
 func (x *ExportUserRequest) GetUser() string {
@@ -13435,7 +14041,7 @@ type ExportUserResponse struct {
 
 func (x *ExportUserResponse) Reset() {
 	*x = ExportUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[235]
+	mi := &file_skein_v1_services_proto_msgTypes[245]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13447,7 +14053,7 @@ func (x *ExportUserResponse) String() string {
 func (*ExportUserResponse) ProtoMessage() {}
 
 func (x *ExportUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[235]
+	mi := &file_skein_v1_services_proto_msgTypes[245]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13460,7 +14066,7 @@ func (x *ExportUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportUserResponse.ProtoReflect.Descriptor instead.
 func (*ExportUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{235}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{245}
 }
 
 func (x *ExportUserResponse) GetPath() string {
@@ -13494,7 +14100,7 @@ type CreateGroupForRequest struct {
 
 func (x *CreateGroupForRequest) Reset() {
 	*x = CreateGroupForRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[236]
+	mi := &file_skein_v1_services_proto_msgTypes[246]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13506,7 +14112,7 @@ func (x *CreateGroupForRequest) String() string {
 func (*CreateGroupForRequest) ProtoMessage() {}
 
 func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[236]
+	mi := &file_skein_v1_services_proto_msgTypes[246]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13519,7 +14125,7 @@ func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForRequest.ProtoReflect.Descriptor instead.
 func (*CreateGroupForRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{236}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{246}
 }
 
 func (x *CreateGroupForRequest) GetId() string {
@@ -13566,7 +14172,7 @@ type CreateGroupForResponse struct {
 
 func (x *CreateGroupForResponse) Reset() {
 	*x = CreateGroupForResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[237]
+	mi := &file_skein_v1_services_proto_msgTypes[247]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13578,7 +14184,7 @@ func (x *CreateGroupForResponse) String() string {
 func (*CreateGroupForResponse) ProtoMessage() {}
 
 func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[237]
+	mi := &file_skein_v1_services_proto_msgTypes[247]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13591,7 +14197,7 @@ func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForResponse.ProtoReflect.Descriptor instead.
 func (*CreateGroupForResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{237}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{247}
 }
 
 func (x *CreateGroupForResponse) GetGroup() *Group {
@@ -13618,7 +14224,7 @@ type RegistrationLink struct {
 
 func (x *RegistrationLink) Reset() {
 	*x = RegistrationLink{}
-	mi := &file_skein_v1_services_proto_msgTypes[238]
+	mi := &file_skein_v1_services_proto_msgTypes[248]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13630,7 +14236,7 @@ func (x *RegistrationLink) String() string {
 func (*RegistrationLink) ProtoMessage() {}
 
 func (x *RegistrationLink) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[238]
+	mi := &file_skein_v1_services_proto_msgTypes[248]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13643,7 +14249,7 @@ func (x *RegistrationLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegistrationLink.ProtoReflect.Descriptor instead.
 func (*RegistrationLink) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{238}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{248}
 }
 
 func (x *RegistrationLink) GetId() string {
@@ -13709,7 +14315,7 @@ type CreateRegistrationLinkRequest struct {
 
 func (x *CreateRegistrationLinkRequest) Reset() {
 	*x = CreateRegistrationLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[239]
+	mi := &file_skein_v1_services_proto_msgTypes[249]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13721,7 +14327,7 @@ func (x *CreateRegistrationLinkRequest) String() string {
 func (*CreateRegistrationLinkRequest) ProtoMessage() {}
 
 func (x *CreateRegistrationLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[239]
+	mi := &file_skein_v1_services_proto_msgTypes[249]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13734,7 +14340,7 @@ func (x *CreateRegistrationLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateRegistrationLinkRequest.ProtoReflect.Descriptor instead.
 func (*CreateRegistrationLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{239}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{249}
 }
 
 func (x *CreateRegistrationLinkRequest) GetNote() string {
@@ -13767,7 +14373,7 @@ type CreateRegistrationLinkResponse struct {
 
 func (x *CreateRegistrationLinkResponse) Reset() {
 	*x = CreateRegistrationLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[240]
+	mi := &file_skein_v1_services_proto_msgTypes[250]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13779,7 +14385,7 @@ func (x *CreateRegistrationLinkResponse) String() string {
 func (*CreateRegistrationLinkResponse) ProtoMessage() {}
 
 func (x *CreateRegistrationLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[240]
+	mi := &file_skein_v1_services_proto_msgTypes[250]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13792,7 +14398,7 @@ func (x *CreateRegistrationLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateRegistrationLinkResponse.ProtoReflect.Descriptor instead.
 func (*CreateRegistrationLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{240}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{250}
 }
 
 func (x *CreateRegistrationLinkResponse) GetLink() *RegistrationLink {
@@ -13810,7 +14416,7 @@ type ListRegistrationLinksRequest struct {
 
 func (x *ListRegistrationLinksRequest) Reset() {
 	*x = ListRegistrationLinksRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[241]
+	mi := &file_skein_v1_services_proto_msgTypes[251]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13822,7 +14428,7 @@ func (x *ListRegistrationLinksRequest) String() string {
 func (*ListRegistrationLinksRequest) ProtoMessage() {}
 
 func (x *ListRegistrationLinksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[241]
+	mi := &file_skein_v1_services_proto_msgTypes[251]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13835,7 +14441,7 @@ func (x *ListRegistrationLinksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRegistrationLinksRequest.ProtoReflect.Descriptor instead.
 func (*ListRegistrationLinksRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{241}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{251}
 }
 
 type ListRegistrationLinksResponse struct {
@@ -13847,7 +14453,7 @@ type ListRegistrationLinksResponse struct {
 
 func (x *ListRegistrationLinksResponse) Reset() {
 	*x = ListRegistrationLinksResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[242]
+	mi := &file_skein_v1_services_proto_msgTypes[252]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13859,7 +14465,7 @@ func (x *ListRegistrationLinksResponse) String() string {
 func (*ListRegistrationLinksResponse) ProtoMessage() {}
 
 func (x *ListRegistrationLinksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[242]
+	mi := &file_skein_v1_services_proto_msgTypes[252]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13872,7 +14478,7 @@ func (x *ListRegistrationLinksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRegistrationLinksResponse.ProtoReflect.Descriptor instead.
 func (*ListRegistrationLinksResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{242}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{252}
 }
 
 func (x *ListRegistrationLinksResponse) GetLinks() []*RegistrationLink {
@@ -13891,7 +14497,7 @@ type RevokeRegistrationLinkRequest struct {
 
 func (x *RevokeRegistrationLinkRequest) Reset() {
 	*x = RevokeRegistrationLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[243]
+	mi := &file_skein_v1_services_proto_msgTypes[253]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13903,7 +14509,7 @@ func (x *RevokeRegistrationLinkRequest) String() string {
 func (*RevokeRegistrationLinkRequest) ProtoMessage() {}
 
 func (x *RevokeRegistrationLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[243]
+	mi := &file_skein_v1_services_proto_msgTypes[253]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13916,7 +14522,7 @@ func (x *RevokeRegistrationLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeRegistrationLinkRequest.ProtoReflect.Descriptor instead.
 func (*RevokeRegistrationLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{243}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{253}
 }
 
 func (x *RevokeRegistrationLinkRequest) GetId() string {
@@ -13934,7 +14540,7 @@ type RevokeRegistrationLinkResponse struct {
 
 func (x *RevokeRegistrationLinkResponse) Reset() {
 	*x = RevokeRegistrationLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[244]
+	mi := &file_skein_v1_services_proto_msgTypes[254]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13946,7 +14552,7 @@ func (x *RevokeRegistrationLinkResponse) String() string {
 func (*RevokeRegistrationLinkResponse) ProtoMessage() {}
 
 func (x *RevokeRegistrationLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[244]
+	mi := &file_skein_v1_services_proto_msgTypes[254]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13959,7 +14565,7 @@ func (x *RevokeRegistrationLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeRegistrationLinkResponse.ProtoReflect.Descriptor instead.
 func (*RevokeRegistrationLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{244}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{254}
 }
 
 type CreateResetLinkRequest struct {
@@ -13976,7 +14582,7 @@ type CreateResetLinkRequest struct {
 
 func (x *CreateResetLinkRequest) Reset() {
 	*x = CreateResetLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[245]
+	mi := &file_skein_v1_services_proto_msgTypes[255]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13988,7 +14594,7 @@ func (x *CreateResetLinkRequest) String() string {
 func (*CreateResetLinkRequest) ProtoMessage() {}
 
 func (x *CreateResetLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[245]
+	mi := &file_skein_v1_services_proto_msgTypes[255]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14001,7 +14607,7 @@ func (x *CreateResetLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateResetLinkRequest.ProtoReflect.Descriptor instead.
 func (*CreateResetLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{245}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{255}
 }
 
 func (x *CreateResetLinkRequest) GetUser() string {
@@ -14035,7 +14641,7 @@ type CreateResetLinkResponse struct {
 
 func (x *CreateResetLinkResponse) Reset() {
 	*x = CreateResetLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[246]
+	mi := &file_skein_v1_services_proto_msgTypes[256]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14047,7 +14653,7 @@ func (x *CreateResetLinkResponse) String() string {
 func (*CreateResetLinkResponse) ProtoMessage() {}
 
 func (x *CreateResetLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[246]
+	mi := &file_skein_v1_services_proto_msgTypes[256]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14060,7 +14666,7 @@ func (x *CreateResetLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateResetLinkResponse.ProtoReflect.Descriptor instead.
 func (*CreateResetLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{246}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{256}
 }
 
 func (x *CreateResetLinkResponse) GetCode() string {
@@ -14585,7 +15191,28 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x11RefuseJoinRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x12\n" +
 	"\x04user\x18\x02 \x01(\tR\x04user\"\x14\n" +
-	"\x12RefuseJoinResponse\"R\n" +
+	"\x12RefuseJoinResponse\"?\n" +
+	"\x13ListStickersRequest\x12\x14\n" +
+	"\x05since\x18\x01 \x01(\x04R\x05since\x12\x12\n" +
+	"\x04from\x18\x02 \x01(\rR\x04from\"\xa0\x01\n" +
+	"\x14ListStickersResponse\x12\x1a\n" +
+	"\brevision\x18\x01 \x01(\x04R\brevision\x12+\n" +
+	"\x05packs\x18\x02 \x03(\v2\x15.skein.v1.StickerPackR\x05packs\x12+\n" +
+	"\x05emoji\x18\x03 \x03(\v2\x15.skein.v1.CustomEmojiR\x05emoji\x12\x12\n" +
+	"\x04next\x18\x04 \x01(\rR\x04next\"|\n" +
+	"\vStickerPack\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05title\x18\x02 \x01(\tR\x05title\x12\x14\n" +
+	"\x05order\x18\x03 \x01(\rR\x05order\x12-\n" +
+	"\bstickers\x18\x04 \x03(\v2\x11.skein.v1.StickerR\bstickers\"l\n" +
+	"\aSticker\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12%\n" +
+	"\x05media\x18\x02 \x01(\v2\x0f.skein.v1.MediaR\x05media\x12\x10\n" +
+	"\x03alt\x18\x03 \x01(\tR\x03alt\x12\x14\n" +
+	"\x05emoji\x18\x04 \x03(\tR\x05emoji\"H\n" +
+	"\vCustomEmoji\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12%\n" +
+	"\x05media\x18\x02 \x01(\v2\x0f.skein.v1.MediaR\x05media\"R\n" +
 	"\n" +
 	"MediaPlace\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\"\n" +
@@ -14873,7 +15500,25 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x04user\x18\x01 \x01(\tR\x04user\x12\x1a\n" +
 	"\busername\x18\x02 \x01(\tR\busername\"9\n" +
 	"\x13SetUsernameResponse\x12\"\n" +
-	"\x04user\x18\x01 \x01(\v2\x0e.skein.v1.UserR\x04user\"\x87\x01\n" +
+	"\x04user\x18\x01 \x01(\v2\x0e.skein.v1.UserR\x04user\"\x89\x01\n" +
+	"\x15SetStickerPackRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05title\x18\x02 \x01(\tR\x05title\x12\x14\n" +
+	"\x05order\x18\x03 \x01(\rR\x05order\x120\n" +
+	"\bstickers\x18\x04 \x03(\v2\x14.skein.v1.NewStickerR\bstickers\"^\n" +
+	"\n" +
+	"NewSticker\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05media\x18\x02 \x01(\tR\x05media\x12\x10\n" +
+	"\x03alt\x18\x03 \x01(\tR\x03alt\x12\x14\n" +
+	"\x05emoji\x18\x04 \x03(\tR\x05emoji\"4\n" +
+	"\x16SetStickerPackResponse\x12\x1a\n" +
+	"\brevision\x18\x01 \x01(\x04R\brevision\"A\n" +
+	"\x15SetCustomEmojiRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05media\x18\x02 \x01(\tR\x05media\"4\n" +
+	"\x16SetCustomEmojiResponse\x12\x1a\n" +
+	"\brevision\x18\x01 \x01(\x04R\brevision\"\x87\x01\n" +
 	"\x13SetRetentionRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12+\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x17.skein.v1.RetentionKindR\x04kind\x12\x1f\n" +
@@ -15085,11 +15730,12 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x10ListJoinRequests\x12!.skein.v1.ListJoinRequestsRequest\x1a\".skein.v1.ListJoinRequestsResponse\x12J\n" +
 	"\vApproveJoin\x12\x1c.skein.v1.ApproveJoinRequest\x1a\x1d.skein.v1.ApproveJoinResponse\x12G\n" +
 	"\n" +
-	"RefuseJoin\x12\x1b.skein.v1.RefuseJoinRequest\x1a\x1c.skein.v1.RefuseJoinResponse2\xe3\x01\n" +
+	"RefuseJoin\x12\x1b.skein.v1.RefuseJoinRequest\x1a\x1c.skein.v1.RefuseJoinResponse2\xb2\x02\n" +
 	"\fMediaService\x12A\n" +
 	"\bGetMedia\x12\x19.skein.v1.GetMediaRequest\x1a\x1a.skein.v1.GetMediaResponse\x12D\n" +
 	"\tLinkMedia\x12\x1a.skein.v1.LinkMediaRequest\x1a\x1b.skein.v1.LinkMediaResponse\x12J\n" +
-	"\vDeleteMedia\x12\x1c.skein.v1.DeleteMediaRequest\x1a\x1d.skein.v1.DeleteMediaResponse2\xb8\x0f\n" +
+	"\vDeleteMedia\x12\x1c.skein.v1.DeleteMediaRequest\x1a\x1d.skein.v1.DeleteMediaResponse\x12M\n" +
+	"\fListStickers\x12\x1d.skein.v1.ListStickersRequest\x1a\x1e.skein.v1.ListStickersResponse2\xb8\x0f\n" +
 	"\x0eMessageService\x12J\n" +
 	"\vSendMessage\x12\x1c.skein.v1.SendMessageRequest\x1a\x1d.skein.v1.SendMessageResponse\x12P\n" +
 	"\rRecallMessage\x12\x1e.skein.v1.RecallMessageRequest\x1a\x1f.skein.v1.RecallMessageResponse\x12J\n" +
@@ -15118,8 +15764,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x11ListConversations\x12\".skein.v1.ListConversationsRequest\x1a#.skein.v1.ListConversationsResponse\x12A\n" +
 	"\bMarkRead\x12\x19.skein.v1.MarkReadRequest\x1a\x1a.skein.v1.MarkReadResponse\x12G\n" +
 	"\n" +
-	"SetMyState\x12\x1b.skein.v1.SetMyStateRequest\x1a\x1c.skein.v1.SetMyStateResponse2\xb4\n" +
-	"\n" +
+	"SetMyState\x12\x1b.skein.v1.SetMyStateRequest\x1a\x1c.skein.v1.SetMyStateResponse2\xde\v\n" +
 	"\fAdminService\x12G\n" +
 	"\n" +
 	"ClaimAdmin\x12\x1b.skein.v1.ClaimAdminRequest\x1a\x1c.skein.v1.ClaimAdminResponse\x12D\n" +
@@ -15134,7 +15779,9 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"ExportUser\x12\x1b.skein.v1.ExportUserRequest\x1a\x1c.skein.v1.ExportUserResponse\x12S\n" +
 	"\x0eCreateGroupFor\x12\x1f.skein.v1.CreateGroupForRequest\x1a .skein.v1.CreateGroupForResponse\x12M\n" +
 	"\fSetRetention\x12\x1d.skein.v1.SetRetentionRequest\x1a\x1e.skein.v1.SetRetentionResponse\x12M\n" +
-	"\fGetRetention\x12\x1d.skein.v1.GetRetentionRequest\x1a\x1e.skein.v1.GetRetentionResponse\x12k\n" +
+	"\fGetRetention\x12\x1d.skein.v1.GetRetentionRequest\x1a\x1e.skein.v1.GetRetentionResponse\x12S\n" +
+	"\x0eSetStickerPack\x12\x1f.skein.v1.SetStickerPackRequest\x1a .skein.v1.SetStickerPackResponse\x12S\n" +
+	"\x0eSetCustomEmoji\x12\x1f.skein.v1.SetCustomEmojiRequest\x1a .skein.v1.SetCustomEmojiResponse\x12k\n" +
 	"\x16CreateRegistrationLink\x12'.skein.v1.CreateRegistrationLinkRequest\x1a(.skein.v1.CreateRegistrationLinkResponse\x12h\n" +
 	"\x15ListRegistrationLinks\x12&.skein.v1.ListRegistrationLinksRequest\x1a'.skein.v1.ListRegistrationLinksResponse\x12k\n" +
 	"\x16RevokeRegistrationLink\x12'.skein.v1.RevokeRegistrationLinkRequest\x1a(.skein.v1.RevokeRegistrationLinkResponse\x12V\n" +
@@ -15154,7 +15801,7 @@ func file_skein_v1_services_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 254)
+var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 264)
 var file_skein_v1_services_proto_goTypes = []any{
 	(DmPolicy)(0),                          // 0: skein.v1.DmPolicy
 	(FindPolicy)(0),                        // 1: skein.v1.FindPolicy
@@ -15311,155 +15958,165 @@ var file_skein_v1_services_proto_goTypes = []any{
 	(*ApproveJoinResponse)(nil),            // 152: skein.v1.ApproveJoinResponse
 	(*RefuseJoinRequest)(nil),              // 153: skein.v1.RefuseJoinRequest
 	(*RefuseJoinResponse)(nil),             // 154: skein.v1.RefuseJoinResponse
-	(*MediaPlace)(nil),                     // 155: skein.v1.MediaPlace
-	(*GetMediaRequest)(nil),                // 156: skein.v1.GetMediaRequest
-	(*GetMediaResponse)(nil),               // 157: skein.v1.GetMediaResponse
-	(*LinkMediaRequest)(nil),               // 158: skein.v1.LinkMediaRequest
-	(*LinkMediaResponse)(nil),              // 159: skein.v1.LinkMediaResponse
-	(*DeleteMediaRequest)(nil),             // 160: skein.v1.DeleteMediaRequest
-	(*DeleteMediaResponse)(nil),            // 161: skein.v1.DeleteMediaResponse
-	(*SendMessageRequest)(nil),             // 162: skein.v1.SendMessageRequest
-	(*SendMessageResponse)(nil),            // 163: skein.v1.SendMessageResponse
-	(*StreamMessageRequest)(nil),           // 164: skein.v1.StreamMessageRequest
-	(*StreamMessageResponse)(nil),          // 165: skein.v1.StreamMessageResponse
-	(*RecallMessageRequest)(nil),           // 166: skein.v1.RecallMessageRequest
-	(*RecallMessageResponse)(nil),          // 167: skein.v1.RecallMessageResponse
-	(*EditMessageRequest)(nil),             // 168: skein.v1.EditMessageRequest
-	(*EditMessageResponse)(nil),            // 169: skein.v1.EditMessageResponse
-	(*ListEditsRequest)(nil),               // 170: skein.v1.ListEditsRequest
-	(*ListEditsResponse)(nil),              // 171: skein.v1.ListEditsResponse
-	(*Edited)(nil),                         // 172: skein.v1.Edited
-	(*ReactToMessageRequest)(nil),          // 173: skein.v1.ReactToMessageRequest
-	(*ReactToMessageResponse)(nil),         // 174: skein.v1.ReactToMessageResponse
-	(*ListReactionsRequest)(nil),           // 175: skein.v1.ListReactionsRequest
-	(*ListReactionsResponse)(nil),          // 176: skein.v1.ListReactionsResponse
-	(*ListReadersRequest)(nil),             // 177: skein.v1.ListReadersRequest
-	(*ListReadersResponse)(nil),            // 178: skein.v1.ListReadersResponse
-	(*Reacted)(nil),                        // 179: skein.v1.Reacted
-	(*VoteInPollRequest)(nil),              // 180: skein.v1.VoteInPollRequest
-	(*VoteInPollResponse)(nil),             // 181: skein.v1.VoteInPollResponse
-	(*EndPollRequest)(nil),                 // 182: skein.v1.EndPollRequest
-	(*EndPollResponse)(nil),                // 183: skein.v1.EndPollResponse
-	(*ListVotesRequest)(nil),               // 184: skein.v1.ListVotesRequest
-	(*ListVotesResponse)(nil),              // 185: skein.v1.ListVotesResponse
-	(*ForwardMessagesRequest)(nil),         // 186: skein.v1.ForwardMessagesRequest
-	(*ForwardSource)(nil),                  // 187: skein.v1.ForwardSource
-	(*ForwardMerge)(nil),                   // 188: skein.v1.ForwardMerge
-	(*ForwardMessagesResponse)(nil),        // 189: skein.v1.ForwardMessagesResponse
-	(*Forwarded)(nil),                      // 190: skein.v1.Forwarded
-	(*PinMessageRequest)(nil),              // 191: skein.v1.PinMessageRequest
-	(*PinMessageResponse)(nil),             // 192: skein.v1.PinMessageResponse
-	(*ListPinsRequest)(nil),                // 193: skein.v1.ListPinsRequest
-	(*ListPinsResponse)(nil),               // 194: skein.v1.ListPinsResponse
-	(*ScheduleMessageRequest)(nil),         // 195: skein.v1.ScheduleMessageRequest
-	(*ScheduleMessageResponse)(nil),        // 196: skein.v1.ScheduleMessageResponse
-	(*Scheduled)(nil),                      // 197: skein.v1.Scheduled
-	(*ListScheduledRequest)(nil),           // 198: skein.v1.ListScheduledRequest
-	(*ListScheduledResponse)(nil),          // 199: skein.v1.ListScheduledResponse
-	(*ChangeScheduledRequest)(nil),         // 200: skein.v1.ChangeScheduledRequest
-	(*ChangeScheduledResponse)(nil),        // 201: skein.v1.ChangeScheduledResponse
-	(*CancelScheduledRequest)(nil),         // 202: skein.v1.CancelScheduledRequest
-	(*CancelScheduledResponse)(nil),        // 203: skein.v1.CancelScheduledResponse
-	(*Voted)(nil),                          // 204: skein.v1.Voted
-	(*ListMentionsRequest)(nil),            // 205: skein.v1.ListMentionsRequest
-	(*ListMentionsResponse)(nil),           // 206: skein.v1.ListMentionsResponse
-	(*SearchMessagesRequest)(nil),          // 207: skein.v1.SearchMessagesRequest
-	(*SearchMessagesResponse)(nil),         // 208: skein.v1.SearchMessagesResponse
-	(*FoundMessage)(nil),                   // 209: skein.v1.FoundMessage
-	(*TextMatch)(nil),                      // 210: skein.v1.TextMatch
-	(*ListEntriesRequest)(nil),             // 211: skein.v1.ListEntriesRequest
-	(*ListEntriesResponse)(nil),            // 212: skein.v1.ListEntriesResponse
-	(*ListConversationsRequest)(nil),       // 213: skein.v1.ListConversationsRequest
-	(*ListConversationsResponse)(nil),      // 214: skein.v1.ListConversationsResponse
-	(*MarkReadRequest)(nil),                // 215: skein.v1.MarkReadRequest
-	(*MarkReadResponse)(nil),               // 216: skein.v1.MarkReadResponse
-	(*SetMyStateRequest)(nil),              // 217: skein.v1.SetMyStateRequest
-	(*SetLifetimeRequest)(nil),             // 218: skein.v1.SetLifetimeRequest
-	(*SetLifetimeResponse)(nil),            // 219: skein.v1.SetLifetimeResponse
-	(*SetMyStateResponse)(nil),             // 220: skein.v1.SetMyStateResponse
-	(*SetUsernameRequest)(nil),             // 221: skein.v1.SetUsernameRequest
-	(*SetUsernameResponse)(nil),            // 222: skein.v1.SetUsernameResponse
-	(*SetRetentionRequest)(nil),            // 223: skein.v1.SetRetentionRequest
-	(*SetRetentionResponse)(nil),           // 224: skein.v1.SetRetentionResponse
-	(*GetRetentionRequest)(nil),            // 225: skein.v1.GetRetentionRequest
-	(*GetRetentionResponse)(nil),           // 226: skein.v1.GetRetentionResponse
-	(*ClaimAdminRequest)(nil),              // 227: skein.v1.ClaimAdminRequest
-	(*ClaimAdminResponse)(nil),             // 228: skein.v1.ClaimAdminResponse
-	(*MintTokenRequest)(nil),               // 229: skein.v1.MintTokenRequest
-	(*MintTokenResponse)(nil),              // 230: skein.v1.MintTokenResponse
-	(*CreateUserRequest)(nil),              // 231: skein.v1.CreateUserRequest
-	(*CreateUserResponse)(nil),             // 232: skein.v1.CreateUserResponse
-	(*ListUsersRequest)(nil),               // 233: skein.v1.ListUsersRequest
-	(*ListUsersResponse)(nil),              // 234: skein.v1.ListUsersResponse
-	(*ListUserSessionsRequest)(nil),        // 235: skein.v1.ListUserSessionsRequest
-	(*ListUserSessionsResponse)(nil),       // 236: skein.v1.ListUserSessionsResponse
-	(*KickUserRequest)(nil),                // 237: skein.v1.KickUserRequest
-	(*KickUserResponse)(nil),               // 238: skein.v1.KickUserResponse
-	(*EraseUserRequest)(nil),               // 239: skein.v1.EraseUserRequest
-	(*EraseUserResponse)(nil),              // 240: skein.v1.EraseUserResponse
-	(*ExportUserRequest)(nil),              // 241: skein.v1.ExportUserRequest
-	(*ExportUserResponse)(nil),             // 242: skein.v1.ExportUserResponse
-	(*CreateGroupForRequest)(nil),          // 243: skein.v1.CreateGroupForRequest
-	(*CreateGroupForResponse)(nil),         // 244: skein.v1.CreateGroupForResponse
-	(*RegistrationLink)(nil),               // 245: skein.v1.RegistrationLink
-	(*CreateRegistrationLinkRequest)(nil),  // 246: skein.v1.CreateRegistrationLinkRequest
-	(*CreateRegistrationLinkResponse)(nil), // 247: skein.v1.CreateRegistrationLinkResponse
-	(*ListRegistrationLinksRequest)(nil),   // 248: skein.v1.ListRegistrationLinksRequest
-	(*ListRegistrationLinksResponse)(nil),  // 249: skein.v1.ListRegistrationLinksResponse
-	(*RevokeRegistrationLinkRequest)(nil),  // 250: skein.v1.RevokeRegistrationLinkRequest
-	(*RevokeRegistrationLinkResponse)(nil), // 251: skein.v1.RevokeRegistrationLinkResponse
-	(*CreateResetLinkRequest)(nil),         // 252: skein.v1.CreateResetLinkRequest
-	(*CreateResetLinkResponse)(nil),        // 253: skein.v1.CreateResetLinkResponse
-	nil,                                    // 254: skein.v1.User.ExtraEntry
-	nil,                                    // 255: skein.v1.UpdateProfileRequest.ExtraEntry
-	nil,                                    // 256: skein.v1.Group.ExtraEntry
-	nil,                                    // 257: skein.v1.UpdateGroupRequest.ExtraEntry
-	nil,                                    // 258: skein.v1.SendMessageRequest.ExtraEntry
-	nil,                                    // 259: skein.v1.EditMessageRequest.ExtraEntry
-	nil,                                    // 260: skein.v1.Edited.ExtraEntry
-	(*Device)(nil),                         // 261: skein.v1.Device
-	(Role)(0),                              // 262: skein.v1.Role
-	(GroupPower)(0),                        // 263: skein.v1.GroupPower
-	(JoinMode)(0),                          // 264: skein.v1.JoinMode
-	(GroupHistory)(0),                      // 265: skein.v1.GroupHistory
-	(*Media)(nil),                          // 266: skein.v1.Media
-	(*Content)(nil),                        // 267: skein.v1.Content
-	(*Poll)(nil),                           // 268: skein.v1.Poll
-	(GroupMention)(0),                      // 269: skein.v1.GroupMention
-	(*Error)(nil),                          // 270: skein.v1.Error
-	(*Entry)(nil),                          // 271: skein.v1.Entry
-	(*Newest)(nil),                         // 272: skein.v1.Newest
-	(*SyncDelta)(nil),                      // 273: skein.v1.SyncDelta
-	(*MyState)(nil),                        // 274: skein.v1.MyState
-	(*GroupChange)(nil),                    // 275: skein.v1.GroupChange
+	(*ListStickersRequest)(nil),            // 155: skein.v1.ListStickersRequest
+	(*ListStickersResponse)(nil),           // 156: skein.v1.ListStickersResponse
+	(*StickerPack)(nil),                    // 157: skein.v1.StickerPack
+	(*Sticker)(nil),                        // 158: skein.v1.Sticker
+	(*CustomEmoji)(nil),                    // 159: skein.v1.CustomEmoji
+	(*MediaPlace)(nil),                     // 160: skein.v1.MediaPlace
+	(*GetMediaRequest)(nil),                // 161: skein.v1.GetMediaRequest
+	(*GetMediaResponse)(nil),               // 162: skein.v1.GetMediaResponse
+	(*LinkMediaRequest)(nil),               // 163: skein.v1.LinkMediaRequest
+	(*LinkMediaResponse)(nil),              // 164: skein.v1.LinkMediaResponse
+	(*DeleteMediaRequest)(nil),             // 165: skein.v1.DeleteMediaRequest
+	(*DeleteMediaResponse)(nil),            // 166: skein.v1.DeleteMediaResponse
+	(*SendMessageRequest)(nil),             // 167: skein.v1.SendMessageRequest
+	(*SendMessageResponse)(nil),            // 168: skein.v1.SendMessageResponse
+	(*StreamMessageRequest)(nil),           // 169: skein.v1.StreamMessageRequest
+	(*StreamMessageResponse)(nil),          // 170: skein.v1.StreamMessageResponse
+	(*RecallMessageRequest)(nil),           // 171: skein.v1.RecallMessageRequest
+	(*RecallMessageResponse)(nil),          // 172: skein.v1.RecallMessageResponse
+	(*EditMessageRequest)(nil),             // 173: skein.v1.EditMessageRequest
+	(*EditMessageResponse)(nil),            // 174: skein.v1.EditMessageResponse
+	(*ListEditsRequest)(nil),               // 175: skein.v1.ListEditsRequest
+	(*ListEditsResponse)(nil),              // 176: skein.v1.ListEditsResponse
+	(*Edited)(nil),                         // 177: skein.v1.Edited
+	(*ReactToMessageRequest)(nil),          // 178: skein.v1.ReactToMessageRequest
+	(*ReactToMessageResponse)(nil),         // 179: skein.v1.ReactToMessageResponse
+	(*ListReactionsRequest)(nil),           // 180: skein.v1.ListReactionsRequest
+	(*ListReactionsResponse)(nil),          // 181: skein.v1.ListReactionsResponse
+	(*ListReadersRequest)(nil),             // 182: skein.v1.ListReadersRequest
+	(*ListReadersResponse)(nil),            // 183: skein.v1.ListReadersResponse
+	(*Reacted)(nil),                        // 184: skein.v1.Reacted
+	(*VoteInPollRequest)(nil),              // 185: skein.v1.VoteInPollRequest
+	(*VoteInPollResponse)(nil),             // 186: skein.v1.VoteInPollResponse
+	(*EndPollRequest)(nil),                 // 187: skein.v1.EndPollRequest
+	(*EndPollResponse)(nil),                // 188: skein.v1.EndPollResponse
+	(*ListVotesRequest)(nil),               // 189: skein.v1.ListVotesRequest
+	(*ListVotesResponse)(nil),              // 190: skein.v1.ListVotesResponse
+	(*ForwardMessagesRequest)(nil),         // 191: skein.v1.ForwardMessagesRequest
+	(*ForwardSource)(nil),                  // 192: skein.v1.ForwardSource
+	(*ForwardMerge)(nil),                   // 193: skein.v1.ForwardMerge
+	(*ForwardMessagesResponse)(nil),        // 194: skein.v1.ForwardMessagesResponse
+	(*Forwarded)(nil),                      // 195: skein.v1.Forwarded
+	(*PinMessageRequest)(nil),              // 196: skein.v1.PinMessageRequest
+	(*PinMessageResponse)(nil),             // 197: skein.v1.PinMessageResponse
+	(*ListPinsRequest)(nil),                // 198: skein.v1.ListPinsRequest
+	(*ListPinsResponse)(nil),               // 199: skein.v1.ListPinsResponse
+	(*ScheduleMessageRequest)(nil),         // 200: skein.v1.ScheduleMessageRequest
+	(*ScheduleMessageResponse)(nil),        // 201: skein.v1.ScheduleMessageResponse
+	(*Scheduled)(nil),                      // 202: skein.v1.Scheduled
+	(*ListScheduledRequest)(nil),           // 203: skein.v1.ListScheduledRequest
+	(*ListScheduledResponse)(nil),          // 204: skein.v1.ListScheduledResponse
+	(*ChangeScheduledRequest)(nil),         // 205: skein.v1.ChangeScheduledRequest
+	(*ChangeScheduledResponse)(nil),        // 206: skein.v1.ChangeScheduledResponse
+	(*CancelScheduledRequest)(nil),         // 207: skein.v1.CancelScheduledRequest
+	(*CancelScheduledResponse)(nil),        // 208: skein.v1.CancelScheduledResponse
+	(*Voted)(nil),                          // 209: skein.v1.Voted
+	(*ListMentionsRequest)(nil),            // 210: skein.v1.ListMentionsRequest
+	(*ListMentionsResponse)(nil),           // 211: skein.v1.ListMentionsResponse
+	(*SearchMessagesRequest)(nil),          // 212: skein.v1.SearchMessagesRequest
+	(*SearchMessagesResponse)(nil),         // 213: skein.v1.SearchMessagesResponse
+	(*FoundMessage)(nil),                   // 214: skein.v1.FoundMessage
+	(*TextMatch)(nil),                      // 215: skein.v1.TextMatch
+	(*ListEntriesRequest)(nil),             // 216: skein.v1.ListEntriesRequest
+	(*ListEntriesResponse)(nil),            // 217: skein.v1.ListEntriesResponse
+	(*ListConversationsRequest)(nil),       // 218: skein.v1.ListConversationsRequest
+	(*ListConversationsResponse)(nil),      // 219: skein.v1.ListConversationsResponse
+	(*MarkReadRequest)(nil),                // 220: skein.v1.MarkReadRequest
+	(*MarkReadResponse)(nil),               // 221: skein.v1.MarkReadResponse
+	(*SetMyStateRequest)(nil),              // 222: skein.v1.SetMyStateRequest
+	(*SetLifetimeRequest)(nil),             // 223: skein.v1.SetLifetimeRequest
+	(*SetLifetimeResponse)(nil),            // 224: skein.v1.SetLifetimeResponse
+	(*SetMyStateResponse)(nil),             // 225: skein.v1.SetMyStateResponse
+	(*SetUsernameRequest)(nil),             // 226: skein.v1.SetUsernameRequest
+	(*SetUsernameResponse)(nil),            // 227: skein.v1.SetUsernameResponse
+	(*SetStickerPackRequest)(nil),          // 228: skein.v1.SetStickerPackRequest
+	(*NewSticker)(nil),                     // 229: skein.v1.NewSticker
+	(*SetStickerPackResponse)(nil),         // 230: skein.v1.SetStickerPackResponse
+	(*SetCustomEmojiRequest)(nil),          // 231: skein.v1.SetCustomEmojiRequest
+	(*SetCustomEmojiResponse)(nil),         // 232: skein.v1.SetCustomEmojiResponse
+	(*SetRetentionRequest)(nil),            // 233: skein.v1.SetRetentionRequest
+	(*SetRetentionResponse)(nil),           // 234: skein.v1.SetRetentionResponse
+	(*GetRetentionRequest)(nil),            // 235: skein.v1.GetRetentionRequest
+	(*GetRetentionResponse)(nil),           // 236: skein.v1.GetRetentionResponse
+	(*ClaimAdminRequest)(nil),              // 237: skein.v1.ClaimAdminRequest
+	(*ClaimAdminResponse)(nil),             // 238: skein.v1.ClaimAdminResponse
+	(*MintTokenRequest)(nil),               // 239: skein.v1.MintTokenRequest
+	(*MintTokenResponse)(nil),              // 240: skein.v1.MintTokenResponse
+	(*CreateUserRequest)(nil),              // 241: skein.v1.CreateUserRequest
+	(*CreateUserResponse)(nil),             // 242: skein.v1.CreateUserResponse
+	(*ListUsersRequest)(nil),               // 243: skein.v1.ListUsersRequest
+	(*ListUsersResponse)(nil),              // 244: skein.v1.ListUsersResponse
+	(*ListUserSessionsRequest)(nil),        // 245: skein.v1.ListUserSessionsRequest
+	(*ListUserSessionsResponse)(nil),       // 246: skein.v1.ListUserSessionsResponse
+	(*KickUserRequest)(nil),                // 247: skein.v1.KickUserRequest
+	(*KickUserResponse)(nil),               // 248: skein.v1.KickUserResponse
+	(*EraseUserRequest)(nil),               // 249: skein.v1.EraseUserRequest
+	(*EraseUserResponse)(nil),              // 250: skein.v1.EraseUserResponse
+	(*ExportUserRequest)(nil),              // 251: skein.v1.ExportUserRequest
+	(*ExportUserResponse)(nil),             // 252: skein.v1.ExportUserResponse
+	(*CreateGroupForRequest)(nil),          // 253: skein.v1.CreateGroupForRequest
+	(*CreateGroupForResponse)(nil),         // 254: skein.v1.CreateGroupForResponse
+	(*RegistrationLink)(nil),               // 255: skein.v1.RegistrationLink
+	(*CreateRegistrationLinkRequest)(nil),  // 256: skein.v1.CreateRegistrationLinkRequest
+	(*CreateRegistrationLinkResponse)(nil), // 257: skein.v1.CreateRegistrationLinkResponse
+	(*ListRegistrationLinksRequest)(nil),   // 258: skein.v1.ListRegistrationLinksRequest
+	(*ListRegistrationLinksResponse)(nil),  // 259: skein.v1.ListRegistrationLinksResponse
+	(*RevokeRegistrationLinkRequest)(nil),  // 260: skein.v1.RevokeRegistrationLinkRequest
+	(*RevokeRegistrationLinkResponse)(nil), // 261: skein.v1.RevokeRegistrationLinkResponse
+	(*CreateResetLinkRequest)(nil),         // 262: skein.v1.CreateResetLinkRequest
+	(*CreateResetLinkResponse)(nil),        // 263: skein.v1.CreateResetLinkResponse
+	nil,                                    // 264: skein.v1.User.ExtraEntry
+	nil,                                    // 265: skein.v1.UpdateProfileRequest.ExtraEntry
+	nil,                                    // 266: skein.v1.Group.ExtraEntry
+	nil,                                    // 267: skein.v1.UpdateGroupRequest.ExtraEntry
+	nil,                                    // 268: skein.v1.SendMessageRequest.ExtraEntry
+	nil,                                    // 269: skein.v1.EditMessageRequest.ExtraEntry
+	nil,                                    // 270: skein.v1.Edited.ExtraEntry
+	(*Device)(nil),                         // 271: skein.v1.Device
+	(Role)(0),                              // 272: skein.v1.Role
+	(GroupPower)(0),                        // 273: skein.v1.GroupPower
+	(JoinMode)(0),                          // 274: skein.v1.JoinMode
+	(GroupHistory)(0),                      // 275: skein.v1.GroupHistory
+	(*Media)(nil),                          // 276: skein.v1.Media
+	(*Content)(nil),                        // 277: skein.v1.Content
+	(*Poll)(nil),                           // 278: skein.v1.Poll
+	(GroupMention)(0),                      // 279: skein.v1.GroupMention
+	(*Error)(nil),                          // 280: skein.v1.Error
+	(*Entry)(nil),                          // 281: skein.v1.Entry
+	(*Newest)(nil),                         // 282: skein.v1.Newest
+	(*SyncDelta)(nil),                      // 283: skein.v1.SyncDelta
+	(*MyState)(nil),                        // 284: skein.v1.MyState
+	(*GroupChange)(nil),                    // 285: skein.v1.GroupChange
 }
 var file_skein_v1_services_proto_depIdxs = []int32{
-	261, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
+	271, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
 	7,   // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
-	261, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
+	271, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
 	7,   // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
 	7,   // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
 	18,  // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
-	261, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
-	261, // 7: skein.v1.LoginWithCodeRequest.device:type_name -> skein.v1.Device
+	271, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
+	271, // 7: skein.v1.LoginWithCodeRequest.device:type_name -> skein.v1.Device
 	7,   // 8: skein.v1.LoginWithCodeResponse.tokens:type_name -> skein.v1.Tokens
 	41,  // 9: skein.v1.ListLoginProvidersResponse.providers:type_name -> skein.v1.LoginProvider
-	261, // 10: skein.v1.FinishProviderLoginRequest.device:type_name -> skein.v1.Device
+	271, // 10: skein.v1.FinishProviderLoginRequest.device:type_name -> skein.v1.Device
 	7,   // 11: skein.v1.FinishProviderLoginResponse.tokens:type_name -> skein.v1.Tokens
 	50,  // 12: skein.v1.LinkIdentityResponse.identity:type_name -> skein.v1.Identity
 	50,  // 13: skein.v1.ListIdentitiesResponse.identities:type_name -> skein.v1.Identity
 	63,  // 14: skein.v1.ChangeUsernameResponse.user:type_name -> skein.v1.User
-	261, // 15: skein.v1.RegisterGuestRequest.device:type_name -> skein.v1.Device
+	271, // 15: skein.v1.RegisterGuestRequest.device:type_name -> skein.v1.Device
 	7,   // 16: skein.v1.RegisterGuestResponse.tokens:type_name -> skein.v1.Tokens
 	63,  // 17: skein.v1.UpgradeGuestResponse.user:type_name -> skein.v1.User
-	254, // 18: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
+	264, // 18: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
 	63,  // 19: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
 	63,  // 20: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
 	63,  // 21: skein.v1.SearchUsersResponse.users:type_name -> skein.v1.User
 	0,   // 22: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
 	3,   // 23: skein.v1.UpdateProfileRequest.group_policy:type_name -> skein.v1.GroupPolicy
 	1,   // 24: skein.v1.UpdateProfileRequest.find_policy:type_name -> skein.v1.FindPolicy
-	255, // 25: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
+	265, // 25: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
 	2,   // 26: skein.v1.UpdateProfileRequest.presence_policy:type_name -> skein.v1.PresencePolicy
 	63,  // 27: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
 	0,   // 28: skein.v1.UpdateProfileResponse.dm_policy:type_name -> skein.v1.DmPolicy
@@ -15471,29 +16128,29 @@ var file_skein_v1_services_proto_depIdxs = []int32{
 	72,  // 34: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
 	72,  // 35: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
 	72,  // 36: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
-	262, // 37: skein.v1.Group.role:type_name -> skein.v1.Role
-	256, // 38: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
-	263, // 39: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
-	263, // 40: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
-	263, // 41: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
-	264, // 42: skein.v1.Group.join:type_name -> skein.v1.JoinMode
-	265, // 43: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
-	263, // 44: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
-	262, // 45: skein.v1.Member.role:type_name -> skein.v1.Role
+	272, // 37: skein.v1.Group.role:type_name -> skein.v1.Role
+	266, // 38: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
+	273, // 39: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
+	273, // 40: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
+	273, // 41: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
+	274, // 42: skein.v1.Group.join:type_name -> skein.v1.JoinMode
+	275, // 43: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
+	273, // 44: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
+	272, // 45: skein.v1.Member.role:type_name -> skein.v1.Role
 	91,  // 46: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
 	91,  // 47: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
 	91,  // 48: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
-	257, // 49: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
-	263, // 50: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
-	263, // 51: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
-	263, // 52: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
-	264, // 53: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
-	265, // 54: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
-	263, // 55: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
+	267, // 49: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
+	273, // 50: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
+	273, // 51: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
+	273, // 52: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
+	274, // 53: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
+	275, // 54: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
+	273, // 55: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
 	91,  // 56: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
-	262, // 57: skein.v1.ListMembersRequest.role:type_name -> skein.v1.Role
+	272, // 57: skein.v1.ListMembersRequest.role:type_name -> skein.v1.Role
 	92,  // 58: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
-	262, // 59: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
+	272, // 59: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
 	119, // 60: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
 	126, // 61: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
 	91,  // 62: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
@@ -15501,285 +16158,297 @@ var file_skein_v1_services_proto_depIdxs = []int32{
 	133, // 64: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
 	91,  // 65: skein.v1.JoinByLinkResponse.group:type_name -> skein.v1.Group
 	144, // 66: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
-	155, // 67: skein.v1.GetMediaRequest.media:type_name -> skein.v1.MediaPlace
-	266, // 68: skein.v1.GetMediaResponse.media:type_name -> skein.v1.Media
-	155, // 69: skein.v1.LinkMediaRequest.media:type_name -> skein.v1.MediaPlace
-	267, // 70: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
-	258, // 71: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
-	268, // 72: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
-	269, // 73: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	267, // 74: skein.v1.StreamMessageRequest.content:type_name -> skein.v1.Content
-	267, // 75: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
-	259, // 76: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
-	269, // 77: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	172, // 78: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
-	267, // 79: skein.v1.Edited.content:type_name -> skein.v1.Content
-	260, // 80: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
-	269, // 81: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
-	179, // 82: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
-	204, // 83: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
-	187, // 84: skein.v1.ForwardMessagesRequest.messages:type_name -> skein.v1.ForwardSource
-	188, // 85: skein.v1.ForwardMessagesRequest.merge:type_name -> skein.v1.ForwardMerge
-	190, // 86: skein.v1.ForwardMessagesResponse.forwarded:type_name -> skein.v1.Forwarded
-	270, // 87: skein.v1.ForwardMessagesResponse.error:type_name -> skein.v1.Error
-	271, // 88: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
-	162, // 89: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
-	162, // 90: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
-	5,   // 91: skein.v1.Scheduled.state:type_name -> skein.v1.ScheduledState
-	270, // 92: skein.v1.Scheduled.error:type_name -> skein.v1.Error
-	197, // 93: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
-	162, // 94: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
-	271, // 95: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
-	209, // 96: skein.v1.SearchMessagesResponse.found:type_name -> skein.v1.FoundMessage
-	271, // 97: skein.v1.FoundMessage.entry:type_name -> skein.v1.Entry
-	210, // 98: skein.v1.FoundMessage.matches:type_name -> skein.v1.TextMatch
-	271, // 99: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
-	271, // 100: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
-	272, // 101: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
-	273, // 102: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
-	274, // 103: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
-	63,  // 104: skein.v1.SetUsernameResponse.user:type_name -> skein.v1.User
-	6,   // 105: skein.v1.SetRetentionRequest.kind:type_name -> skein.v1.RetentionKind
-	6,   // 106: skein.v1.GetRetentionResponse.kind:type_name -> skein.v1.RetentionKind
-	7,   // 107: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
-	261, // 108: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
-	7,   // 109: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
-	63,  // 110: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
-	63,  // 111: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
-	18,  // 112: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
-	275, // 113: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
-	91,  // 114: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
-	245, // 115: skein.v1.CreateRegistrationLinkResponse.link:type_name -> skein.v1.RegistrationLink
-	245, // 116: skein.v1.ListRegistrationLinksResponse.links:type_name -> skein.v1.RegistrationLink
-	8,   // 117: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
-	10,  // 118: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
-	12,  // 119: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
-	14,  // 120: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
-	16,  // 121: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
-	19,  // 122: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
-	21,  // 123: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
-	23,  // 124: skein.v1.AccountService.LoginWithCode:input_type -> skein.v1.LoginWithCodeRequest
-	25,  // 125: skein.v1.AccountService.GetSecurity:input_type -> skein.v1.GetSecurityRequest
-	27,  // 126: skein.v1.AccountService.BeginTotp:input_type -> skein.v1.BeginTotpRequest
-	29,  // 127: skein.v1.AccountService.ConfirmTotp:input_type -> skein.v1.ConfirmTotpRequest
-	31,  // 128: skein.v1.AccountService.DisableTotp:input_type -> skein.v1.DisableTotpRequest
-	33,  // 129: skein.v1.AccountService.NewRecoveryCodes:input_type -> skein.v1.NewRecoveryCodesRequest
-	39,  // 130: skein.v1.AccountService.ResetPassword:input_type -> skein.v1.ResetPasswordRequest
-	42,  // 131: skein.v1.AccountService.ListLoginProviders:input_type -> skein.v1.ListLoginProvidersRequest
-	44,  // 132: skein.v1.AccountService.BeginProviderLogin:input_type -> skein.v1.BeginProviderLoginRequest
-	46,  // 133: skein.v1.AccountService.AnswerProviderLogin:input_type -> skein.v1.AnswerProviderLoginRequest
-	48,  // 134: skein.v1.AccountService.FinishProviderLogin:input_type -> skein.v1.FinishProviderLoginRequest
-	51,  // 135: skein.v1.AccountService.LinkIdentity:input_type -> skein.v1.LinkIdentityRequest
-	53,  // 136: skein.v1.AccountService.ListIdentities:input_type -> skein.v1.ListIdentitiesRequest
-	55,  // 137: skein.v1.AccountService.UnlinkIdentity:input_type -> skein.v1.UnlinkIdentityRequest
-	35,  // 138: skein.v1.AccountService.DeleteAccount:input_type -> skein.v1.DeleteAccountRequest
-	37,  // 139: skein.v1.AccountService.BeginExport:input_type -> skein.v1.BeginExportRequest
-	57,  // 140: skein.v1.AccountService.ChangeUsername:input_type -> skein.v1.ChangeUsernameRequest
-	59,  // 141: skein.v1.AccountService.RegisterGuest:input_type -> skein.v1.RegisterGuestRequest
-	61,  // 142: skein.v1.AccountService.UpgradeGuest:input_type -> skein.v1.UpgradeGuestRequest
-	64,  // 143: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
-	66,  // 144: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
-	68,  // 145: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
-	70,  // 146: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
-	73,  // 147: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
-	75,  // 148: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
-	77,  // 149: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
-	79,  // 150: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
-	81,  // 151: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
-	83,  // 152: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
-	85,  // 153: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
-	87,  // 154: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
-	89,  // 155: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
-	93,  // 156: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
-	95,  // 157: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
-	97,  // 158: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
-	99,  // 159: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
-	101, // 160: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
-	103, // 161: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
-	105, // 162: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
-	107, // 163: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
-	109, // 164: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
-	111, // 165: skein.v1.GroupService.SetNickname:input_type -> skein.v1.SetNicknameRequest
-	113, // 166: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
-	115, // 167: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
-	117, // 168: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
-	120, // 169: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
-	122, // 170: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
-	124, // 171: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
-	127, // 172: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
-	129, // 173: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
-	131, // 174: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
-	134, // 175: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
-	136, // 176: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
-	138, // 177: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
-	140, // 178: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
-	142, // 179: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
-	145, // 180: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
-	147, // 181: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
-	149, // 182: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
-	151, // 183: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
-	153, // 184: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
-	156, // 185: skein.v1.MediaService.GetMedia:input_type -> skein.v1.GetMediaRequest
-	158, // 186: skein.v1.MediaService.LinkMedia:input_type -> skein.v1.LinkMediaRequest
-	160, // 187: skein.v1.MediaService.DeleteMedia:input_type -> skein.v1.DeleteMediaRequest
-	162, // 188: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
-	166, // 189: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
-	168, // 190: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
-	170, // 191: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
-	173, // 192: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
-	175, // 193: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
-	177, // 194: skein.v1.MessageService.ListReaders:input_type -> skein.v1.ListReadersRequest
-	180, // 195: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
-	182, // 196: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
-	184, // 197: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
-	191, // 198: skein.v1.MessageService.PinMessage:input_type -> skein.v1.PinMessageRequest
-	193, // 199: skein.v1.MessageService.ListPins:input_type -> skein.v1.ListPinsRequest
-	218, // 200: skein.v1.MessageService.SetLifetime:input_type -> skein.v1.SetLifetimeRequest
-	186, // 201: skein.v1.MessageService.ForwardMessages:input_type -> skein.v1.ForwardMessagesRequest
-	164, // 202: skein.v1.MessageService.StreamMessage:input_type -> skein.v1.StreamMessageRequest
-	205, // 203: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
-	207, // 204: skein.v1.MessageService.SearchMessages:input_type -> skein.v1.SearchMessagesRequest
-	195, // 205: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
-	198, // 206: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
-	200, // 207: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
-	202, // 208: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
-	211, // 209: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
-	213, // 210: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
-	215, // 211: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
-	217, // 212: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
-	227, // 213: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
-	229, // 214: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
-	231, // 215: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
-	233, // 216: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
-	235, // 217: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
-	237, // 218: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
-	239, // 219: skein.v1.AdminService.EraseUser:input_type -> skein.v1.EraseUserRequest
-	241, // 220: skein.v1.AdminService.ExportUser:input_type -> skein.v1.ExportUserRequest
-	243, // 221: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
-	223, // 222: skein.v1.AdminService.SetRetention:input_type -> skein.v1.SetRetentionRequest
-	225, // 223: skein.v1.AdminService.GetRetention:input_type -> skein.v1.GetRetentionRequest
-	246, // 224: skein.v1.AdminService.CreateRegistrationLink:input_type -> skein.v1.CreateRegistrationLinkRequest
-	248, // 225: skein.v1.AdminService.ListRegistrationLinks:input_type -> skein.v1.ListRegistrationLinksRequest
-	250, // 226: skein.v1.AdminService.RevokeRegistrationLink:input_type -> skein.v1.RevokeRegistrationLinkRequest
-	252, // 227: skein.v1.AdminService.CreateResetLink:input_type -> skein.v1.CreateResetLinkRequest
-	221, // 228: skein.v1.AdminService.SetUsername:input_type -> skein.v1.SetUsernameRequest
-	9,   // 229: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
-	11,  // 230: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
-	13,  // 231: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
-	15,  // 232: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
-	17,  // 233: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
-	20,  // 234: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
-	22,  // 235: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
-	24,  // 236: skein.v1.AccountService.LoginWithCode:output_type -> skein.v1.LoginWithCodeResponse
-	26,  // 237: skein.v1.AccountService.GetSecurity:output_type -> skein.v1.GetSecurityResponse
-	28,  // 238: skein.v1.AccountService.BeginTotp:output_type -> skein.v1.BeginTotpResponse
-	30,  // 239: skein.v1.AccountService.ConfirmTotp:output_type -> skein.v1.ConfirmTotpResponse
-	32,  // 240: skein.v1.AccountService.DisableTotp:output_type -> skein.v1.DisableTotpResponse
-	34,  // 241: skein.v1.AccountService.NewRecoveryCodes:output_type -> skein.v1.NewRecoveryCodesResponse
-	40,  // 242: skein.v1.AccountService.ResetPassword:output_type -> skein.v1.ResetPasswordResponse
-	43,  // 243: skein.v1.AccountService.ListLoginProviders:output_type -> skein.v1.ListLoginProvidersResponse
-	45,  // 244: skein.v1.AccountService.BeginProviderLogin:output_type -> skein.v1.BeginProviderLoginResponse
-	47,  // 245: skein.v1.AccountService.AnswerProviderLogin:output_type -> skein.v1.AnswerProviderLoginResponse
-	49,  // 246: skein.v1.AccountService.FinishProviderLogin:output_type -> skein.v1.FinishProviderLoginResponse
-	52,  // 247: skein.v1.AccountService.LinkIdentity:output_type -> skein.v1.LinkIdentityResponse
-	54,  // 248: skein.v1.AccountService.ListIdentities:output_type -> skein.v1.ListIdentitiesResponse
-	56,  // 249: skein.v1.AccountService.UnlinkIdentity:output_type -> skein.v1.UnlinkIdentityResponse
-	36,  // 250: skein.v1.AccountService.DeleteAccount:output_type -> skein.v1.DeleteAccountResponse
-	38,  // 251: skein.v1.AccountService.BeginExport:output_type -> skein.v1.BeginExportResponse
-	58,  // 252: skein.v1.AccountService.ChangeUsername:output_type -> skein.v1.ChangeUsernameResponse
-	60,  // 253: skein.v1.AccountService.RegisterGuest:output_type -> skein.v1.RegisterGuestResponse
-	62,  // 254: skein.v1.AccountService.UpgradeGuest:output_type -> skein.v1.UpgradeGuestResponse
-	65,  // 255: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
-	67,  // 256: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
-	69,  // 257: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
-	71,  // 258: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
-	74,  // 259: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
-	76,  // 260: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
-	78,  // 261: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
-	80,  // 262: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
-	82,  // 263: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
-	84,  // 264: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
-	86,  // 265: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
-	88,  // 266: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
-	90,  // 267: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
-	94,  // 268: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
-	96,  // 269: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
-	98,  // 270: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
-	100, // 271: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
-	102, // 272: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
-	104, // 273: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
-	106, // 274: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
-	108, // 275: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
-	110, // 276: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
-	112, // 277: skein.v1.GroupService.SetNickname:output_type -> skein.v1.SetNicknameResponse
-	114, // 278: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
-	116, // 279: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
-	118, // 280: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
-	121, // 281: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
-	123, // 282: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
-	125, // 283: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
-	128, // 284: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
-	130, // 285: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
-	132, // 286: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
-	135, // 287: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
-	137, // 288: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
-	139, // 289: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
-	141, // 290: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
-	143, // 291: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
-	146, // 292: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
-	148, // 293: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
-	150, // 294: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
-	152, // 295: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
-	154, // 296: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
-	157, // 297: skein.v1.MediaService.GetMedia:output_type -> skein.v1.GetMediaResponse
-	159, // 298: skein.v1.MediaService.LinkMedia:output_type -> skein.v1.LinkMediaResponse
-	161, // 299: skein.v1.MediaService.DeleteMedia:output_type -> skein.v1.DeleteMediaResponse
-	163, // 300: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
-	167, // 301: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
-	169, // 302: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
-	171, // 303: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
-	174, // 304: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
-	176, // 305: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
-	178, // 306: skein.v1.MessageService.ListReaders:output_type -> skein.v1.ListReadersResponse
-	181, // 307: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
-	183, // 308: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
-	185, // 309: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
-	192, // 310: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
-	194, // 311: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
-	219, // 312: skein.v1.MessageService.SetLifetime:output_type -> skein.v1.SetLifetimeResponse
-	189, // 313: skein.v1.MessageService.ForwardMessages:output_type -> skein.v1.ForwardMessagesResponse
-	165, // 314: skein.v1.MessageService.StreamMessage:output_type -> skein.v1.StreamMessageResponse
-	206, // 315: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
-	208, // 316: skein.v1.MessageService.SearchMessages:output_type -> skein.v1.SearchMessagesResponse
-	196, // 317: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
-	199, // 318: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
-	201, // 319: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
-	203, // 320: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
-	212, // 321: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
-	214, // 322: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
-	216, // 323: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
-	220, // 324: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
-	228, // 325: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
-	230, // 326: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
-	232, // 327: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
-	234, // 328: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
-	236, // 329: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
-	238, // 330: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
-	240, // 331: skein.v1.AdminService.EraseUser:output_type -> skein.v1.EraseUserResponse
-	242, // 332: skein.v1.AdminService.ExportUser:output_type -> skein.v1.ExportUserResponse
-	244, // 333: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
-	224, // 334: skein.v1.AdminService.SetRetention:output_type -> skein.v1.SetRetentionResponse
-	226, // 335: skein.v1.AdminService.GetRetention:output_type -> skein.v1.GetRetentionResponse
-	247, // 336: skein.v1.AdminService.CreateRegistrationLink:output_type -> skein.v1.CreateRegistrationLinkResponse
-	249, // 337: skein.v1.AdminService.ListRegistrationLinks:output_type -> skein.v1.ListRegistrationLinksResponse
-	251, // 338: skein.v1.AdminService.RevokeRegistrationLink:output_type -> skein.v1.RevokeRegistrationLinkResponse
-	253, // 339: skein.v1.AdminService.CreateResetLink:output_type -> skein.v1.CreateResetLinkResponse
-	222, // 340: skein.v1.AdminService.SetUsername:output_type -> skein.v1.SetUsernameResponse
-	229, // [229:341] is the sub-list for method output_type
-	117, // [117:229] is the sub-list for method input_type
-	117, // [117:117] is the sub-list for extension type_name
-	117, // [117:117] is the sub-list for extension extendee
-	0,   // [0:117] is the sub-list for field type_name
+	157, // 67: skein.v1.ListStickersResponse.packs:type_name -> skein.v1.StickerPack
+	159, // 68: skein.v1.ListStickersResponse.emoji:type_name -> skein.v1.CustomEmoji
+	158, // 69: skein.v1.StickerPack.stickers:type_name -> skein.v1.Sticker
+	276, // 70: skein.v1.Sticker.media:type_name -> skein.v1.Media
+	276, // 71: skein.v1.CustomEmoji.media:type_name -> skein.v1.Media
+	160, // 72: skein.v1.GetMediaRequest.media:type_name -> skein.v1.MediaPlace
+	276, // 73: skein.v1.GetMediaResponse.media:type_name -> skein.v1.Media
+	160, // 74: skein.v1.LinkMediaRequest.media:type_name -> skein.v1.MediaPlace
+	277, // 75: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
+	268, // 76: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
+	278, // 77: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
+	279, // 78: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	277, // 79: skein.v1.StreamMessageRequest.content:type_name -> skein.v1.Content
+	277, // 80: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
+	269, // 81: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
+	279, // 82: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	177, // 83: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
+	277, // 84: skein.v1.Edited.content:type_name -> skein.v1.Content
+	270, // 85: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
+	279, // 86: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
+	184, // 87: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
+	209, // 88: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
+	192, // 89: skein.v1.ForwardMessagesRequest.messages:type_name -> skein.v1.ForwardSource
+	193, // 90: skein.v1.ForwardMessagesRequest.merge:type_name -> skein.v1.ForwardMerge
+	195, // 91: skein.v1.ForwardMessagesResponse.forwarded:type_name -> skein.v1.Forwarded
+	280, // 92: skein.v1.ForwardMessagesResponse.error:type_name -> skein.v1.Error
+	281, // 93: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
+	167, // 94: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
+	167, // 95: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
+	5,   // 96: skein.v1.Scheduled.state:type_name -> skein.v1.ScheduledState
+	280, // 97: skein.v1.Scheduled.error:type_name -> skein.v1.Error
+	202, // 98: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
+	167, // 99: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
+	281, // 100: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
+	214, // 101: skein.v1.SearchMessagesResponse.found:type_name -> skein.v1.FoundMessage
+	281, // 102: skein.v1.FoundMessage.entry:type_name -> skein.v1.Entry
+	215, // 103: skein.v1.FoundMessage.matches:type_name -> skein.v1.TextMatch
+	281, // 104: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
+	281, // 105: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
+	282, // 106: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
+	283, // 107: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
+	284, // 108: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
+	63,  // 109: skein.v1.SetUsernameResponse.user:type_name -> skein.v1.User
+	229, // 110: skein.v1.SetStickerPackRequest.stickers:type_name -> skein.v1.NewSticker
+	6,   // 111: skein.v1.SetRetentionRequest.kind:type_name -> skein.v1.RetentionKind
+	6,   // 112: skein.v1.GetRetentionResponse.kind:type_name -> skein.v1.RetentionKind
+	7,   // 113: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
+	271, // 114: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
+	7,   // 115: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
+	63,  // 116: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
+	63,  // 117: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
+	18,  // 118: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
+	285, // 119: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
+	91,  // 120: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
+	255, // 121: skein.v1.CreateRegistrationLinkResponse.link:type_name -> skein.v1.RegistrationLink
+	255, // 122: skein.v1.ListRegistrationLinksResponse.links:type_name -> skein.v1.RegistrationLink
+	8,   // 123: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
+	10,  // 124: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
+	12,  // 125: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
+	14,  // 126: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
+	16,  // 127: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
+	19,  // 128: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
+	21,  // 129: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
+	23,  // 130: skein.v1.AccountService.LoginWithCode:input_type -> skein.v1.LoginWithCodeRequest
+	25,  // 131: skein.v1.AccountService.GetSecurity:input_type -> skein.v1.GetSecurityRequest
+	27,  // 132: skein.v1.AccountService.BeginTotp:input_type -> skein.v1.BeginTotpRequest
+	29,  // 133: skein.v1.AccountService.ConfirmTotp:input_type -> skein.v1.ConfirmTotpRequest
+	31,  // 134: skein.v1.AccountService.DisableTotp:input_type -> skein.v1.DisableTotpRequest
+	33,  // 135: skein.v1.AccountService.NewRecoveryCodes:input_type -> skein.v1.NewRecoveryCodesRequest
+	39,  // 136: skein.v1.AccountService.ResetPassword:input_type -> skein.v1.ResetPasswordRequest
+	42,  // 137: skein.v1.AccountService.ListLoginProviders:input_type -> skein.v1.ListLoginProvidersRequest
+	44,  // 138: skein.v1.AccountService.BeginProviderLogin:input_type -> skein.v1.BeginProviderLoginRequest
+	46,  // 139: skein.v1.AccountService.AnswerProviderLogin:input_type -> skein.v1.AnswerProviderLoginRequest
+	48,  // 140: skein.v1.AccountService.FinishProviderLogin:input_type -> skein.v1.FinishProviderLoginRequest
+	51,  // 141: skein.v1.AccountService.LinkIdentity:input_type -> skein.v1.LinkIdentityRequest
+	53,  // 142: skein.v1.AccountService.ListIdentities:input_type -> skein.v1.ListIdentitiesRequest
+	55,  // 143: skein.v1.AccountService.UnlinkIdentity:input_type -> skein.v1.UnlinkIdentityRequest
+	35,  // 144: skein.v1.AccountService.DeleteAccount:input_type -> skein.v1.DeleteAccountRequest
+	37,  // 145: skein.v1.AccountService.BeginExport:input_type -> skein.v1.BeginExportRequest
+	57,  // 146: skein.v1.AccountService.ChangeUsername:input_type -> skein.v1.ChangeUsernameRequest
+	59,  // 147: skein.v1.AccountService.RegisterGuest:input_type -> skein.v1.RegisterGuestRequest
+	61,  // 148: skein.v1.AccountService.UpgradeGuest:input_type -> skein.v1.UpgradeGuestRequest
+	64,  // 149: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
+	66,  // 150: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
+	68,  // 151: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
+	70,  // 152: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
+	73,  // 153: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
+	75,  // 154: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
+	77,  // 155: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
+	79,  // 156: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
+	81,  // 157: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
+	83,  // 158: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
+	85,  // 159: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
+	87,  // 160: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
+	89,  // 161: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
+	93,  // 162: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
+	95,  // 163: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
+	97,  // 164: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
+	99,  // 165: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
+	101, // 166: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
+	103, // 167: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
+	105, // 168: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
+	107, // 169: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
+	109, // 170: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
+	111, // 171: skein.v1.GroupService.SetNickname:input_type -> skein.v1.SetNicknameRequest
+	113, // 172: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
+	115, // 173: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
+	117, // 174: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
+	120, // 175: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
+	122, // 176: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
+	124, // 177: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
+	127, // 178: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
+	129, // 179: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
+	131, // 180: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
+	134, // 181: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
+	136, // 182: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
+	138, // 183: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
+	140, // 184: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
+	142, // 185: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
+	145, // 186: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
+	147, // 187: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
+	149, // 188: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
+	151, // 189: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
+	153, // 190: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
+	161, // 191: skein.v1.MediaService.GetMedia:input_type -> skein.v1.GetMediaRequest
+	163, // 192: skein.v1.MediaService.LinkMedia:input_type -> skein.v1.LinkMediaRequest
+	165, // 193: skein.v1.MediaService.DeleteMedia:input_type -> skein.v1.DeleteMediaRequest
+	155, // 194: skein.v1.MediaService.ListStickers:input_type -> skein.v1.ListStickersRequest
+	167, // 195: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
+	171, // 196: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
+	173, // 197: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
+	175, // 198: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
+	178, // 199: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
+	180, // 200: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
+	182, // 201: skein.v1.MessageService.ListReaders:input_type -> skein.v1.ListReadersRequest
+	185, // 202: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
+	187, // 203: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
+	189, // 204: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
+	196, // 205: skein.v1.MessageService.PinMessage:input_type -> skein.v1.PinMessageRequest
+	198, // 206: skein.v1.MessageService.ListPins:input_type -> skein.v1.ListPinsRequest
+	223, // 207: skein.v1.MessageService.SetLifetime:input_type -> skein.v1.SetLifetimeRequest
+	191, // 208: skein.v1.MessageService.ForwardMessages:input_type -> skein.v1.ForwardMessagesRequest
+	169, // 209: skein.v1.MessageService.StreamMessage:input_type -> skein.v1.StreamMessageRequest
+	210, // 210: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
+	212, // 211: skein.v1.MessageService.SearchMessages:input_type -> skein.v1.SearchMessagesRequest
+	200, // 212: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
+	203, // 213: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
+	205, // 214: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
+	207, // 215: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
+	216, // 216: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
+	218, // 217: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
+	220, // 218: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
+	222, // 219: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
+	237, // 220: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
+	239, // 221: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
+	241, // 222: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
+	243, // 223: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
+	245, // 224: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
+	247, // 225: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
+	249, // 226: skein.v1.AdminService.EraseUser:input_type -> skein.v1.EraseUserRequest
+	251, // 227: skein.v1.AdminService.ExportUser:input_type -> skein.v1.ExportUserRequest
+	253, // 228: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
+	233, // 229: skein.v1.AdminService.SetRetention:input_type -> skein.v1.SetRetentionRequest
+	235, // 230: skein.v1.AdminService.GetRetention:input_type -> skein.v1.GetRetentionRequest
+	228, // 231: skein.v1.AdminService.SetStickerPack:input_type -> skein.v1.SetStickerPackRequest
+	231, // 232: skein.v1.AdminService.SetCustomEmoji:input_type -> skein.v1.SetCustomEmojiRequest
+	256, // 233: skein.v1.AdminService.CreateRegistrationLink:input_type -> skein.v1.CreateRegistrationLinkRequest
+	258, // 234: skein.v1.AdminService.ListRegistrationLinks:input_type -> skein.v1.ListRegistrationLinksRequest
+	260, // 235: skein.v1.AdminService.RevokeRegistrationLink:input_type -> skein.v1.RevokeRegistrationLinkRequest
+	262, // 236: skein.v1.AdminService.CreateResetLink:input_type -> skein.v1.CreateResetLinkRequest
+	226, // 237: skein.v1.AdminService.SetUsername:input_type -> skein.v1.SetUsernameRequest
+	9,   // 238: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
+	11,  // 239: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
+	13,  // 240: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
+	15,  // 241: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
+	17,  // 242: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
+	20,  // 243: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
+	22,  // 244: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
+	24,  // 245: skein.v1.AccountService.LoginWithCode:output_type -> skein.v1.LoginWithCodeResponse
+	26,  // 246: skein.v1.AccountService.GetSecurity:output_type -> skein.v1.GetSecurityResponse
+	28,  // 247: skein.v1.AccountService.BeginTotp:output_type -> skein.v1.BeginTotpResponse
+	30,  // 248: skein.v1.AccountService.ConfirmTotp:output_type -> skein.v1.ConfirmTotpResponse
+	32,  // 249: skein.v1.AccountService.DisableTotp:output_type -> skein.v1.DisableTotpResponse
+	34,  // 250: skein.v1.AccountService.NewRecoveryCodes:output_type -> skein.v1.NewRecoveryCodesResponse
+	40,  // 251: skein.v1.AccountService.ResetPassword:output_type -> skein.v1.ResetPasswordResponse
+	43,  // 252: skein.v1.AccountService.ListLoginProviders:output_type -> skein.v1.ListLoginProvidersResponse
+	45,  // 253: skein.v1.AccountService.BeginProviderLogin:output_type -> skein.v1.BeginProviderLoginResponse
+	47,  // 254: skein.v1.AccountService.AnswerProviderLogin:output_type -> skein.v1.AnswerProviderLoginResponse
+	49,  // 255: skein.v1.AccountService.FinishProviderLogin:output_type -> skein.v1.FinishProviderLoginResponse
+	52,  // 256: skein.v1.AccountService.LinkIdentity:output_type -> skein.v1.LinkIdentityResponse
+	54,  // 257: skein.v1.AccountService.ListIdentities:output_type -> skein.v1.ListIdentitiesResponse
+	56,  // 258: skein.v1.AccountService.UnlinkIdentity:output_type -> skein.v1.UnlinkIdentityResponse
+	36,  // 259: skein.v1.AccountService.DeleteAccount:output_type -> skein.v1.DeleteAccountResponse
+	38,  // 260: skein.v1.AccountService.BeginExport:output_type -> skein.v1.BeginExportResponse
+	58,  // 261: skein.v1.AccountService.ChangeUsername:output_type -> skein.v1.ChangeUsernameResponse
+	60,  // 262: skein.v1.AccountService.RegisterGuest:output_type -> skein.v1.RegisterGuestResponse
+	62,  // 263: skein.v1.AccountService.UpgradeGuest:output_type -> skein.v1.UpgradeGuestResponse
+	65,  // 264: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
+	67,  // 265: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
+	69,  // 266: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
+	71,  // 267: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
+	74,  // 268: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
+	76,  // 269: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
+	78,  // 270: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
+	80,  // 271: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
+	82,  // 272: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
+	84,  // 273: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
+	86,  // 274: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
+	88,  // 275: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
+	90,  // 276: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
+	94,  // 277: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
+	96,  // 278: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
+	98,  // 279: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
+	100, // 280: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
+	102, // 281: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
+	104, // 282: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
+	106, // 283: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
+	108, // 284: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
+	110, // 285: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
+	112, // 286: skein.v1.GroupService.SetNickname:output_type -> skein.v1.SetNicknameResponse
+	114, // 287: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
+	116, // 288: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
+	118, // 289: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
+	121, // 290: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
+	123, // 291: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
+	125, // 292: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
+	128, // 293: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
+	130, // 294: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
+	132, // 295: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
+	135, // 296: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
+	137, // 297: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
+	139, // 298: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
+	141, // 299: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
+	143, // 300: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
+	146, // 301: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
+	148, // 302: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
+	150, // 303: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
+	152, // 304: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
+	154, // 305: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
+	162, // 306: skein.v1.MediaService.GetMedia:output_type -> skein.v1.GetMediaResponse
+	164, // 307: skein.v1.MediaService.LinkMedia:output_type -> skein.v1.LinkMediaResponse
+	166, // 308: skein.v1.MediaService.DeleteMedia:output_type -> skein.v1.DeleteMediaResponse
+	156, // 309: skein.v1.MediaService.ListStickers:output_type -> skein.v1.ListStickersResponse
+	168, // 310: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
+	172, // 311: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
+	174, // 312: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
+	176, // 313: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
+	179, // 314: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
+	181, // 315: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
+	183, // 316: skein.v1.MessageService.ListReaders:output_type -> skein.v1.ListReadersResponse
+	186, // 317: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
+	188, // 318: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
+	190, // 319: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
+	197, // 320: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
+	199, // 321: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
+	224, // 322: skein.v1.MessageService.SetLifetime:output_type -> skein.v1.SetLifetimeResponse
+	194, // 323: skein.v1.MessageService.ForwardMessages:output_type -> skein.v1.ForwardMessagesResponse
+	170, // 324: skein.v1.MessageService.StreamMessage:output_type -> skein.v1.StreamMessageResponse
+	211, // 325: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
+	213, // 326: skein.v1.MessageService.SearchMessages:output_type -> skein.v1.SearchMessagesResponse
+	201, // 327: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
+	204, // 328: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
+	206, // 329: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
+	208, // 330: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
+	217, // 331: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
+	219, // 332: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
+	221, // 333: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
+	225, // 334: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
+	238, // 335: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
+	240, // 336: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
+	242, // 337: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
+	244, // 338: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
+	246, // 339: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
+	248, // 340: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
+	250, // 341: skein.v1.AdminService.EraseUser:output_type -> skein.v1.EraseUserResponse
+	252, // 342: skein.v1.AdminService.ExportUser:output_type -> skein.v1.ExportUserResponse
+	254, // 343: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
+	234, // 344: skein.v1.AdminService.SetRetention:output_type -> skein.v1.SetRetentionResponse
+	236, // 345: skein.v1.AdminService.GetRetention:output_type -> skein.v1.GetRetentionResponse
+	230, // 346: skein.v1.AdminService.SetStickerPack:output_type -> skein.v1.SetStickerPackResponse
+	232, // 347: skein.v1.AdminService.SetCustomEmoji:output_type -> skein.v1.SetCustomEmojiResponse
+	257, // 348: skein.v1.AdminService.CreateRegistrationLink:output_type -> skein.v1.CreateRegistrationLinkResponse
+	259, // 349: skein.v1.AdminService.ListRegistrationLinks:output_type -> skein.v1.ListRegistrationLinksResponse
+	261, // 350: skein.v1.AdminService.RevokeRegistrationLink:output_type -> skein.v1.RevokeRegistrationLinkResponse
+	263, // 351: skein.v1.AdminService.CreateResetLink:output_type -> skein.v1.CreateResetLinkResponse
+	227, // 352: skein.v1.AdminService.SetUsername:output_type -> skein.v1.SetUsernameResponse
+	238, // [238:353] is the sub-list for method output_type
+	123, // [123:238] is the sub-list for method input_type
+	123, // [123:123] is the sub-list for extension type_name
+	123, // [123:123] is the sub-list for extension extendee
+	0,   // [0:123] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_services_proto_init() }
@@ -15791,14 +16460,14 @@ func file_skein_v1_services_proto_init() {
 	file_skein_v1_frames_proto_init()
 	file_skein_v1_services_proto_msgTypes[63].OneofWrappers = []any{}
 	file_skein_v1_services_proto_msgTypes[92].OneofWrappers = []any{}
-	file_skein_v1_services_proto_msgTypes[210].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[215].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_services_proto_rawDesc), len(file_skein_v1_services_proto_rawDesc)),
 			NumEnums:      7,
-			NumMessages:   254,
+			NumMessages:   264,
 			NumExtensions: 0,
 			NumServices:   7,
 		},
