@@ -181,6 +181,9 @@ func (r *jsonReader) pong() *Pong {
 		case "position":
 			r.once(&seen, 3)
 			m.Position = r.text()
+		case "stickers":
+			r.once(&seen, 4)
+			m.Stickers = r.uint()
 		default:
 			r.decline()
 		}

@@ -148,12 +148,13 @@ func (w *jsonWriter) ping(m *Ping) {
 }
 
 func (w *jsonWriter) pong(m *Pong) {
-	w.grow(96 + len(m.Position))
+	w.grow(128 + len(m.Position))
 	w.raw(`,"pong":`)
 	start := w.open()
 	w.int(`,"serverTimeMs":`, m.ServerTimeMs)
 	w.bool(`,"resync":`, m.Resync)
 	w.text(`,"position":`, m.Position)
+	w.uint(`,"stickers":`, m.Stickers)
 	w.close(start)
 }
 

@@ -27,7 +27,7 @@ var guestsMay = []string{
 	"GroupService/AcceptInvitation", "GroupService/GetGroup", "GroupService/GetInviteLink", "GroupService/JoinByLink", "GroupService/LeaveGroup",
 	"GroupService/ListInvitations", "GroupService/ListMembers", "GroupService/RefuseInvitation", "GroupService/RequestToJoin",
 	"GroupService/SetNickname", "GroupService/WithdrawJoin",
-	"MediaService/DeleteMedia", "MediaService/GetMedia", "MediaService/LinkMedia",
+	"MediaService/DeleteMedia", "MediaService/GetMedia", "MediaService/LinkMedia", "MediaService/ListStickers",
 	"MessageService/CancelScheduled", "MessageService/ChangeScheduled", "MessageService/EditMessage", "MessageService/EndPoll",
 	"MessageService/ForwardMessages", "MessageService/ListConversations", "MessageService/ListEdits", "MessageService/ListEntries",
 	"MessageService/ListMentions", "MessageService/ListPins", "MessageService/ListReactions", "MessageService/ListReaders",
