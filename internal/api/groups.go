@@ -190,6 +190,11 @@ func (c *Calls) setRole(ctx context.Context, actor im.Actor, r *wire.SetRoleRequ
 	if r.GetRole() != wire.Role_ROLE_MEMBER && r.GetRole() != wire.Role_ROLE_ADMIN {
 		return nil, im.Wrong("role", "must be ROLE_MEMBER or ROLE_ADMIN; TransferOwnership makes an owner")
 	}
+	if r.GetRole() == wire.Role_ROLE_ADMIN {
+		if err := c.mayLead(ctx, user); err != nil {
+			return nil, err
+		}
+	}
 	if err := c.Groups.SetRole(ctx, actor, conv, user, im.Role(r.GetRole())); err != nil {
 		return nil, err
 	}
@@ -200,6 +205,9 @@ func (c *Calls) transferOwnership(ctx context.Context, actor im.Actor, r *wire.T
 	conv, err := groupID(r.GetConversation())
 	user, errUser := userID("user", r.GetUser())
 	if err := first(err, errUser); err != nil {
+		return nil, err
+	}
+	if err := c.mayLead(ctx, user); err != nil {
 		return nil, err
 	}
 	if err := c.Groups.Transfer(ctx, actor, conv, user); err != nil {

@@ -48,6 +48,16 @@ func (c *Calls) allowsGuest(ctx context.Context, m Method, actor im.Actor) error
 	return err
 }
 
+// mayLead refuses to make a guest an admin or owner: they could not do what that is for,
+// and could do, by the role, what guests may not.
+func (c *Calls) mayLead(ctx context.Context, user im.UserID) error {
+	guest, err := c.Accounts.IsGuest(ctx, user)
+	if err == nil && guest {
+		return im.Errorf(im.CodePermissionDenied, "guests are members and nothing more: this one becomes a user first (UpgradeGuest)")
+	}
+	return err
+}
+
 // byLink refuses a guest who comes by a link that lets no guests in.
 func (c *Calls) byLink(ctx context.Context, actor im.Actor, code string) error {
 	guest, err := c.Accounts.IsGuest(ctx, actor.User)

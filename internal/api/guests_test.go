@@ -160,7 +160,16 @@ func TestGuestComesByALink(t *testing.T) {
 	if got := w.call(gus.token, "UserService/FindUser", &wire.FindUserRequest{Username: bob.username}, nil); got != im.CodePermissionDenied {
 		t.Errorf("a guest looks for somebody: %q", got)
 	}
+	// As an admin they could have what all say disappear, and as the owner nobody could lead the group.
+	admin := &wire.SetRoleRequest{Conversation: group, User: gus.id, Role: wire.Role_ROLE_ADMIN}
+	if got := w.call(ann.token, "GroupService/SetRole", admin, nil); got != im.CodePermissionDenied {
+		t.Errorf("a guest is made an admin: %q", got)
+	}
+	if got := w.call(ann.token, "GroupService/TransferOwnership", &wire.TransferOwnershipRequest{Conversation: group, User: gus.id}, nil); got != im.CodePermissionDenied {
+		t.Errorf("a guest is made the owner: %q", got)
+	}
 	w.must(gus.token, "AccountService/UpgradeGuest", &wire.UpgradeGuestRequest{Username: "gus", Password: password}, nil)
+	w.must(ann.token, "GroupService/SetRole", admin, nil)
 	w.must(gus.token, "UserService/FindUser", &wire.FindUserRequest{Username: bob.username}, nil)
 	w.must(gus.token, "MessageService/SendMessage", &wire.SendMessageRequest{Conversation: group, Content: text("I stay")}, &send)
 	w.must(bob.token, "UserService/FindUser", &wire.FindUserRequest{Username: "gus"}, nil)

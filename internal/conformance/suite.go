@@ -246,13 +246,15 @@ func (p *player) sleep(d time.Duration) error {
 
 var retryAfter = regexp.MustCompile(`"?retryAfterMs"?:"?(\d+)`)
 
-// refused: the server's own rate limits came between, and say how long to wait.
+// refused: the server's own rate limits came between, and say how long to wait. Where
+// frames may come in any order, what came instead stands in Why.
 func (f *Failure) refused() (time.Duration, bool) {
-	if !strings.Contains(f.Got, "rate_limited") || strings.Contains(f.Expected, "rate_limited") {
+	came := f.Got + " " + f.Why
+	if !strings.Contains(came, "rate_limited") || strings.Contains(f.Expected, "rate_limited") {
 		return 0, false
 	}
 	wait := time.Second
-	if m := retryAfter.FindStringSubmatch(f.Got); m != nil {
+	if m := retryAfter.FindStringSubmatch(came); m != nil {
 		if ms, err := strconv.Atoi(m[1]); err == nil {
 			wait = time.Duration(ms) * time.Millisecond
 		}
