@@ -42,15 +42,19 @@ func (e *exportTo) download(ctx context.Context, server, path string) error {
 	if removed := os.Remove(part); err != nil {
 		return errors.Join(err, removed)
 	}
-	showExport(e.To, m)
-	return nil
+	return showExport(e.To, m)
 }
 
-func showExport(file string, m *skein.ExportManifest) {
+// showExport tells what is in an export; an error that not all is that should be.
+func showExport(file string, m *skein.ExportManifest) error {
 	fmt.Printf("%s is whole: of %s, %d conversations, %d entries, %d files, %d bytes\n", file, m.User, m.Conversations, m.Entries, m.Media, m.Bytes)
 	for _, l := range m.LeftOut {
 		fmt.Printf("left out, %s: %s%s #%d\n", l.Why, l.Media, " "+l.Conversation, l.Seq)
 	}
+	if !m.Complete {
+		return errors.New("the server lacked something: see what was left out")
+	}
+	return nil
 }
 
 type exportCmd struct {
@@ -115,9 +119,5 @@ func (c *verifyExportCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	showExport(c.File, m)
-	if !m.Complete {
-		return errors.New("the server lacked something: see what was left out")
-	}
-	return nil
+	return showExport(c.File, m)
 }

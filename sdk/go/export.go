@@ -8,9 +8,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/skein-im/skein/wire"
 )
@@ -143,12 +145,18 @@ func VerifyExport(r io.ReaderAt, size int64) (*ExportManifest, error) {
 	if err := json.NewDecoder(f).Decode(&m); err != nil {
 		return nil, fmt.Errorf("%s: %w", exportManifest, err)
 	}
+	if m.Format != 1 {
+		return nil, fmt.Errorf("%s is of the format %d, and this knows 1 alone", exportManifest, m.Format)
+	}
 	if len(m.Parts) != len(z.File)-1 {
 		return nil, fmt.Errorf("%s names %d parts, and there are %d", exportManifest, len(m.Parts), len(z.File)-1)
 	}
 	for i, p := range m.Parts {
 		if z.File[i].Name != p.Name {
 			return nil, fmt.Errorf("part %d is %q, and should be %q", i+1, z.File[i].Name, p.Name)
+		}
+		if !fs.ValidPath(p.Name) || strings.ContainsAny(p.Name, `\:`) || strings.ContainsFunc(p.Name, unicode.IsControl) {
+			return nil, fmt.Errorf("part %d has a name that no server gives, and that may lead elsewhere: %q", i+1, p.Name)
 		}
 		if err := verifyPart(z.File[i], p); err != nil {
 			return nil, fmt.Errorf("%s: %w", p.Name, err)

@@ -59,6 +59,19 @@ func TestVerifyExport(t *testing.T) {
 			t.Errorf("%s: it is whole", what)
 		}
 	}
+	newer := good
+	newer.Format = 2
+	if verify(made(newer, "me.jsonl", "hello\n")) == nil {
+		t.Error("another format is whole")
+	}
+	for _, name := range []string{"../me", "/etc/me", "media/../../me", `media\..\me`, "C:me", "media/./me", "me\x1b", ""} {
+		m := good
+		m.Parts = []ExportedPart{m.Parts[0]}
+		m.Parts[0].Name = name
+		if verify(made(m, name, "hello\n")) == nil {
+			t.Errorf("a part called %q is taken", name)
+		}
+	}
 	if err := verify(made(good, "me.jsonl", strings.Repeat("\x00", 10<<20))); err == nil {
 		t.Error("what inflates is whole")
 	}
