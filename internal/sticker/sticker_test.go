@@ -3,6 +3,7 @@ package sticker
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,13 +13,27 @@ import (
 
 // shelf is a store with one pack, or none.
 type shelf struct {
+	mu    sync.Mutex
 	all   im.Stickers
 	err   error
 	reads int
 }
 
-func (s *shelf) StickerRevision(context.Context) (uint64, error) { return s.all.Revision, s.err }
+// with changes the store, as another node does.
+func (s *shelf) with(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f()
+}
+
+func (s *shelf) StickerRevision(context.Context) (uint64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.all.Revision, s.err
+}
 func (s *shelf) Stickers(context.Context) (im.Stickers, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.reads++
 	return s.all, s.err
 }
@@ -26,6 +41,8 @@ func (s *shelf) SetStickerPack(context.Context, im.StickerPack, time.Time, time.
 	return 0, errors.ErrUnsupported
 }
 func (s *shelf) SetCustomEmoji(_ context.Context, name, picture string, _, _ time.Time) (uint64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.all = im.Stickers{Revision: s.all.Revision + 1, Emoji: []im.CustomEmoji{{Name: name, Picture: im.Upload{ID: picture}}}}
 	return s.all.Revision, nil
 }
@@ -45,7 +62,9 @@ func TestOtherNodesLearn(t *testing.T) {
 		if _, err := s.Sticker(t.Context(), "cats", "wave"); im.CodeOf(err) != im.CodeNotFound || im.Public(err).Field != "content.text" {
 			t.Fatal(err)
 		}
-		store.all = im.Stickers{Revision: 5, Packs: []im.StickerPack{{Name: "cats", Stickers: []im.Sticker{{Name: "wave", Picture: im.Upload{ID: "P"}}}}}}
+		store.with(func() {
+			store.all = im.Stickers{Revision: 5, Packs: []im.StickerPack{{Name: "cats", Stickers: []im.Sticker{{Name: "wave", Picture: im.Upload{ID: "P"}}}}}}
+		})
 		if id, err := s.Sticker(t.Context(), "cats", "wave"); id != "P" || err != nil || s.Revision() != 5 {
 			t.Fatal(id, err, s.Revision())
 		}
@@ -53,10 +72,12 @@ func TestOtherNodesLearn(t *testing.T) {
 			t.Error(shows, err)
 		}
 		time.Sleep(time.Minute)
-		if store.reads != 1 {
-			t.Errorf("read %d times", store.reads)
-		}
-		store.all = im.Stickers{Revision: 6}
+		store.with(func() {
+			if store.reads != 1 {
+				t.Errorf("read %d times", store.reads)
+			}
+			store.all = im.Stickers{Revision: 6}
+		})
 		time.Sleep(lookEvery + time.Millisecond)
 		synctest.Wait()
 		if s.Revision() != 6 {
@@ -66,7 +87,7 @@ func TestOtherNodesLearn(t *testing.T) {
 			t.Error("withdrawn:", err)
 		}
 		// A store that is away keeps what is known.
-		store.err = errors.New("away")
+		store.with(func() { store.err = errors.New("away") })
 		time.Sleep(time.Minute)
 		if s.Revision() != 6 {
 			t.Error(s.Revision())
@@ -74,7 +95,7 @@ func TestOtherNodesLearn(t *testing.T) {
 		if err := s.Emoji(t.Context(), "party"); err == nil || im.CodeOf(err) == im.CodeNotFound {
 			t.Error("a store that is away:", err)
 		}
-		store.err = nil
+		store.with(func() { store.err = nil })
 		// Who changed something knows it.
 		if _, err := s.SetEmoji(t.Context(), "party", "Q"); err != nil || s.Revision() != 7 {
 			t.Error(err, s.Revision())
