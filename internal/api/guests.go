@@ -51,11 +51,13 @@ func (c *Calls) allowsGuest(ctx context.Context, m Method, actor im.Actor) error
 // mayLead refuses to make a guest an admin or owner: they could not do what that is for,
 // and could do, by the role, what guests may not.
 func (c *Calls) mayLead(ctx context.Context, user im.UserID) error {
-	guest, err := c.Accounts.IsGuest(ctx, user)
-	if err == nil && guest {
+	switch guest, err := c.Accounts.IsGuest(ctx, user); {
+	case err != nil:
+		return err
+	case guest:
 		return im.Errorf(im.CodePermissionDenied, "guests are members and nothing more: this one becomes a user first (UpgradeGuest)")
 	}
-	return err
+	return nil
 }
 
 // byLink refuses a guest who comes by a link that lets no guests in.
