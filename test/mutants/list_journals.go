@@ -301,10 +301,15 @@ var journals = []Mutant{
 	{
 		Name: "pg-marks-of-a-lost-history", Breaks: "24: what waits in memory ends with its history",
 		Hunks: []Hunk{
-			{postgresDir + "/history.go", "\tj.forget()\n\tj.marks.drop()\n", "\tj.forget()\n"},
-			{postgresDir + "/history.go", "is written in it until then\n\t\tj.marks.drop()\n", "is written in it until then\n"},
+			{postgresDir + "/journal.go", "\t\ttellDropped(j.marks.drop())\n", ""},
+			{postgresDir + "/history.go", "\t\twaiters = j.marks.drop()\n", ""},
 		},
 		Package: postgresDir, Test: "TestMarksOfALostHistory",
+	},
+	{
+		Name: "pg-marks-dropped-twice", Breaks: "24: what is set in the history in its place counts",
+		Hunks:   []Hunk{{postgresDir + "/history.go", "\tj.metrics.back.Inc()\n", "\tj.metrics.back.Inc()\n\ttellDropped(j.marks.drop())\n"}},
+		Package: postgresDir, Test: "TestMarksOfAHistoryThatIsGone",
 	},
 	{
 		Name: "journal-on-an-old-primary", Breaks: "failover: nothing is stored on a primary that was promoted away",

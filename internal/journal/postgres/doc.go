@@ -178,6 +178,6 @@
 // that is found starts who looks at locked rows, until they are free; the first trim, in
 // tables of before, who exchanges the index of positions, on a connection of its own; the
 // pools have goroutines of their own; Close ends all. marks.mu, known.mu, locked.mu and held.mu
-// guard the memory, are never held together, and never while the database is asked; flushMu, taken before marks.mu, is held by
-// who writes marks. life is held for reading by every call, for writing by Close.
+// guard the memory, are never held together, and never while the database is asked; history.mu is taken before marks.mu by who drops
+// marks with their history; flushMu, taken before marks.mu, is held by who writes marks. life is held for reading by every call, for writing by Close.
 package postgres

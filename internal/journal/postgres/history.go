@@ -140,9 +140,6 @@ func (j *Journal) noteEra(ctx context.Context, q querier, era uint64) (current b
 	if err != nil {
 		return false, err
 	}
-	if lost != "" { // before the era is known: nothing is written in it until then
-		j.marks.drop()
-	}
 	h.mu.Lock()
 	if n := len(h.eras); n > 0 && h.eras[n-1].ID == era { // somebody else noted it meanwhile, and tells
 		h.mu.Unlock()
@@ -156,8 +153,13 @@ func (j *Journal) noteEra(ctx context.Context, q querier, era uint64) (current b
 		h.own = stored{}
 	}
 	h.eras = eras
+	var waiters []markWaiter
+	if lost != "" { // with the era, once: nothing is written in it before, and what is set from now on is of it
+		waiters = j.marks.drop()
+	}
 	h.mu.Unlock()
 	j.forget()
+	tellDropped(waiters)
 	if lost != "" {
 		j.wentBack(lost)
 	}
@@ -204,10 +206,8 @@ func isThere(ctx context.Context, q querier, s stored) (there bool, err error) {
 }
 
 // wentBack tells that the database is not, or no longer, the one that this
-// process knew: nothing that is remembered of it counts.
+// process knew. What was remembered of it, and waited for it, is forgotten by then.
 func (j *Journal) wentBack(why string) {
-	j.forget()
-	j.marks.drop()
 	j.metrics.back.Inc()
 	j.o.Logger.Error("journal: its history went back: what was acknowledged may be missing; clients are told and read it anew", "why", why)
 	if j.o.WentBack != nil {
@@ -219,9 +219,10 @@ func (j *Journal) wentBack(why string) {
 var errMarksDropped = fmt.Errorf("%w: the history that the mark is of went back", im.ErrJournalUnavailable)
 
 // drop forgets what waits to be written, too: its entries are gone with their
-// history, and where they were there may be others.
-func (m *marks) drop() {
+// history, and where they were there may be others. It returns who is to be told.
+func (m *marks) drop() []markWaiter {
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	waiters := m.waiters
 	m.waiters = nil
 	for _, um := range []*userMarks{&m.dirty, &m.flying, &m.aside} {
@@ -229,7 +230,10 @@ func (m *marks) drop() {
 	}
 	m.clean.Clear()
 	m.dropped++
-	m.mu.Unlock()
+	return waiters
+}
+
+func tellDropped(waiters []markWaiter) {
 	for _, w := range waiters {
 		w.stored(errMarksDropped)
 	}

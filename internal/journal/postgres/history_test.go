@@ -105,7 +105,8 @@ func TestWentBackUnderNodes(t *testing.T) {
 
 // What clients had read in a history that is gone is not written into the one in
 // its place, whoever finds out: it may lie beyond the end there. Who waits for it
-// is told; what is said later counts.
+// is told; what is said later counts: marks are dropped once, and not a second time
+// after who waited was told and said what they have read anew.
 func TestMarksOfAHistoryThatIsGone(t *testing.T) {
 	for name, asked := range map[string]bool{"the marks find out": false, "a question finds out": true} {
 		t.Run(name, func(t *testing.T) {
@@ -141,6 +142,9 @@ func TestMarksOfAHistoryThatIsGone(t *testing.T) {
 			}
 			set(1, func(err error) { told <- err })
 			must(t, <-told)
+			if !j.marks.droppedSince(0) || j.marks.droppedSince(1) {
+				t.Error("marks were dropped never, or more than once")
+			}
 			rows, err := pgtest.Collect[struct{ Read int64 }](t.Context(), url, `SELECT read FROM journal_marks WHERE "user" = 'b'`)
 			if err != nil || len(rows) != 1 || rows[0].Read != 1 {
 				t.Errorf("marks in the database: %v, %v; it has one message", rows, err)

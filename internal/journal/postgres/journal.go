@@ -207,6 +207,8 @@ func (j *Journal) Timeline() string { return *j.timeline.Load() }
 func (j *Journal) noteTimeline(name string) {
 	if old := j.timeline.Swap(&name); old != nil && *old != name {
 		j.history.clear()
+		j.forget()
+		tellDropped(j.marks.drop())
 		j.wentBack("another timeline: " + name)
 	}
 }

@@ -212,9 +212,7 @@ func (j *Journal) flushMarks(ctx context.Context) error {
 		some := taken[:perWrite(taken)]
 		stored, written, left, err := j.writeUnlocked(ctx, some, dropped)
 		if err != nil {
-			for _, w := range j.putBack(taken, waiters, dropped) {
-				w.stored(errMarksDropped)
-			}
+			tellDropped(j.putBack(taken, waiters, dropped))
 			return err
 		}
 		m.landed(some, written, stored, left, j.o.Now().Add(markExpiry))
