@@ -11991,7 +11991,7 @@ func (x *FoundMessage) GetMatches() []*TextMatch {
 // A part of a text of a message.
 type TextMatch struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// `text`: the text itself; `fallback`; or a field of the JSON body: `caption`, `name`, `title`, `question`.
+	// `text`: the text itself; `fallback`; or the path of a text in the JSON body: `caption`, `name`, `title`, `question`, `address`, `options[0].text`, `entries[0].text`, `entries[0].fallback`.
 	Field string `protobuf:"bytes,1,opt,name=field,proto3" json:"field,omitempty"`
 	// In UTF-16 code units of that text: from `start` up to `end`, without it.
 	Start         uint32 `protobuf:"varint,2,opt,name=start,proto3" json:"start,omitempty"`

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/skein-im/skein/internal/search"
-	"github.com/skein-im/skein/internal/search/token"
 )
 
 // searchBounds is of the search of messages.
@@ -22,8 +21,8 @@ func searchBounds() map[string]Bounds {
 		"SearchMessagesResponse.next":           opaqueText(),
 		"SearchMessagesResponse.known_until_ms": millis(),
 		"FoundMessage.entry":                    {Required: true},
-		"FoundMessage.matches":                  list(search.MaxFields * token.MaxRanges),
-		"TextMatch.field":                       Bounds{Pattern: "^(text|fallback|caption|name|title|question)$"}.required(),
+		"FoundMessage.matches":                  list(search.MaxMatches),
+		"TextMatch.field":                       Bounds{Pattern: `^(text|fallback|caption|name|title|question|address|options\[[0-9]+\]\.text|entries\[[0-9]+\]\.(text|fallback))$`}.required(),
 		"TextMatch.start":                       number(0, math.MaxUint32),
 		"TextMatch.end":                         number(1, math.MaxUint32).required(),
 	}

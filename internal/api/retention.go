@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/skein-im/skein/internal/im"
@@ -18,7 +19,7 @@ type Retention interface {
 }
 
 func (c *Calls) setRetention(ctx context.Context, _ im.Actor, r *wire.SetRetentionRequest) (*wire.SetRetentionResponse, error) {
-	conv, err := im.ParseConversationID(r.GetConversation())
+	conv, err := c.keeping(ctx, r.GetConversation())
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +44,7 @@ func (c *Calls) setRetention(ctx context.Context, _ im.Actor, r *wire.SetRetenti
 }
 
 func (c *Calls) getRetention(ctx context.Context, _ im.Actor, r *wire.GetRetentionRequest) (*wire.GetRetentionResponse, error) {
-	conv, err := im.ParseConversationID(r.GetConversation())
+	conv, err := c.keeping(ctx, r.GetConversation())
 	if err != nil {
 		return nil, err
 	}
@@ -59,4 +60,25 @@ func (c *Calls) getRetention(ctx context.Context, _ im.Actor, r *wire.GetRetenti
 		out.Kind = wire.RetentionKind_RETENTION_KIND_TIME
 	}
 	return out, nil
+}
+
+// keeping is the conversation of that name, whose users are there if it is a dm: nothing
+// need have been said in it.
+func (c *Calls) keeping(ctx context.Context, name string) (im.ConversationID, error) {
+	conv, err := im.ParseConversationID(name)
+	if err != nil {
+		return conv, err
+	}
+	a, b, dm := conv.DMMembers()
+	if !dm {
+		return conv, nil
+	}
+	ids := slices.Compact([]im.UserID{a, b})
+	users, err := c.Accounts.Users(ctx, ids)
+	if err == nil && len(users) < len(ids) {
+		e := im.Errorf(im.CodeNotFound, "one of the users is not there")
+		e.Field = "conversation"
+		err = e
+	}
+	return conv, err
 }

@@ -3,6 +3,7 @@ package im
 import (
 	"strings"
 	"time"
+	"unicode"
 )
 
 // MyState is what a user set for themselves in a conversation; nobody else is told
@@ -92,11 +93,13 @@ func setAt(to, from *bool, at *uint64, place uint64) {
 	}
 }
 
-// ParseFolder returns the name of a folder without space around it; "" is no folder. It
-// takes what CheckName takes.
+// ParseFolder returns the name of a folder without space around it, which does not count;
+// "" is no folder. It takes what CheckName takes.
 func ParseFolder(name string) (string, error) {
-	if err := CheckName("folder", name, 0, MaxFolder); err != nil {
+	least := min(len(name), 1) // a name of nothing but space is none
+	name = strings.TrimFunc(name, func(r rune) bool { return unicode.Is(unicode.Zs, r) })
+	if err := CheckName("folder", name, least, MaxFolder); err != nil {
 		return "", err
 	}
-	return strings.TrimSpace(name), nil
+	return name, nil
 }

@@ -37,7 +37,8 @@ const floorTold = periodsFor + goneFor
 const givenSpan = 50_000
 
 // SetRetention sets how long the messages of a dm or group are kept: keep, or for ever if
-// that is 0; where own is false, as all of the deployment's.
+// that is 0; where own is false, as all of the deployment's. Whether the users of a dm are
+// there is the caller's to know.
 func (s *Service) SetRetention(ctx context.Context, c im.ConversationID, own bool, keep time.Duration) error {
 	if own && keep != 0 {
 		if err := im.CheckRetention(keep); err != nil {
@@ -64,9 +65,14 @@ func (s *Service) keeps(ctx context.Context, c im.ConversationID) error {
 	if c.Kind() == im.KindMe {
 		return im.Wrong("conversation", "must be a dm or a group")
 	}
+	if c.Kind() == im.KindDM {
+		return nil // it may be that nothing was said in it yet
+	}
 	head, err := s.head(ctx, c)
 	if err == nil && head.Seq == 0 {
-		return im.Errorf(im.CodeNotFound, "nothing was said in this conversation")
+		e := im.Errorf(im.CodeNotFound, "there is no such group")
+		e.Field = "conversation"
+		err = e
 	}
 	return err
 }

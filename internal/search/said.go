@@ -19,11 +19,9 @@ var link = regexp.MustCompile(`(?i)(?:^|[^a-z0-9])https?://[\p{L}\p{N}\[]`)
 // TypeLink is asked for in the place of a type of content: texts that have a link.
 const TypeLink = "link"
 
-// field is a text of a message that is searched.
+// field is a text of a message that is searched: its name is the path to it in the JSON
+// body (options[0].text), or text or fallback.
 type field struct{ name, text string }
-
-// MaxFields is how many texts of a message are searched, at most.
-const MaxFields = 5
 
 // said is what of a message is searched.
 type said struct {
@@ -51,22 +49,47 @@ func saidBy(e *im.Entry) (s said, ok bool) {
 	if w.Content.Fallback != "" {
 		s.fields = append(s.fields, field{"fallback", w.Content.Fallback})
 	}
-	if text := w.Content.GetText(); strings.HasPrefix(text, "{") {
-		var body struct {
-			Caption, Name, Title, Question any
+	s.fields = append(s.fields, inBody(w.Content.GetText())...)
+	return s, true
+}
+
+// inBody are the texts of a JSON body that are searched, SPEC §4.32. What is of another
+// type than SPEC §11.2 says is left out.
+func inBody(body string) (fields []field) {
+	var b map[string]json.RawMessage
+	if !strings.HasPrefix(body, "{") || json.Unmarshal([]byte(body), &b) != nil {
+		return nil
+	}
+	add := func(name string, raw json.RawMessage) {
+		var text string
+		if json.Unmarshal(raw, &text) == nil && text != "" {
+			fields = append(fields, field{name, text})
 		}
-		if json.Unmarshal([]byte(text), &body) == nil {
-			for _, f := range []struct {
-				name  string
-				value any
-			}{{"caption", body.Caption}, {"name", body.Name}, {"title", body.Title}, {"question", body.Question}} {
-				if text, ok := f.value.(string); ok && text != "" {
-					s.fields = append(s.fields, field{f.name, text})
-				}
+	}
+	for _, name := range []string{"caption", "name", "title", "question", "address"} {
+		add(name, b[name])
+	}
+	each := func(name string, of func(at string, part map[string]json.RawMessage)) {
+		var parts []json.RawMessage
+		if json.Unmarshal(b[name], &parts) != nil {
+			return
+		}
+		for i, raw := range parts {
+			var part map[string]json.RawMessage
+			if json.Unmarshal(raw, &part) == nil {
+				of(name+"["+strconv.Itoa(i)+"].", part)
 			}
 		}
 	}
-	return s, true
+	each("options", func(at string, part map[string]json.RawMessage) { add(at+"text", part["text"]) })
+	each("entries", func(at string, part map[string]json.RawMessage) {
+		if string(part["type"]) == `"text"` { // the text of others is a body, not what people read
+			add(at+"text", part["text"])
+			return
+		}
+		add(at+"fallback", part["fallback"])
+	})
+	return fields
 }
 
 // What is no text has tokens that no text has: they begin with a character of private

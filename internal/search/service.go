@@ -42,6 +42,7 @@ type Question struct {
 const (
 	MaxQuery     = 200 // characters
 	MaxTypes     = 16
+	MaxMatches   = 320 // places that are told of a message
 	DefaultLimit = 20
 	MaxLimit     = 50
 )
@@ -295,7 +296,7 @@ func (a *asked) means(e *im.Entry) (Found, bool) {
 	}
 	f := Found{Entry: *e}
 	for i, ranges := range m.Ranges() {
-		f.Matches = appendUTF16(f.Matches, s.fields[i], ranges)
+		f.Matches = appendUTF16(f.Matches, s.fields[i], ranges[:min(len(ranges), MaxMatches-len(f.Matches))])
 	}
 	return f, true
 }

@@ -345,7 +345,7 @@ var messages = []Mutant{
 	},
 	{
 		Name: "folder-unchecked", Breaks: "the name of a folder is one, without space around it",
-		Hunks:   []Hunk{{imDir + "/mine.go", "CheckName(\"folder\", name, 0, MaxFolder); err != nil", "CheckName(\"folder\", name, 0, MaxFolder); err == nil && name == \"-\""}},
+		Hunks:   []Hunk{{imDir + "/mine.go", "CheckName(\"folder\", name, least, MaxFolder); err != nil", "CheckName(\"folder\", name, least, MaxFolder); err == nil && name == \"-\""}},
 		Package: imDir, Test: "TestParseFolder",
 	},
 	{

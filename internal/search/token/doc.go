@@ -21,8 +21,9 @@
 // No goroutines, no locks, no state.
 package token
 
-// Version is that of the tokens: an index with those of another one is built anew.
-const Version = 2
+// Version is that of the tokens, and of which texts of a message they are (package
+// search): an index with those of another one is built anew.
+const Version = 3
 
 // MaxWord is how many characters of a word its token has.
 const MaxWord = 32
