@@ -155,15 +155,11 @@ func (c *clerk) check(ctx context.Context) error {
 		return err
 	}
 	for _, f := range slices.Concat(c.facts, c.settled()) {
-		err := c.ask(ctx, f)
-		for e := (*skein.Error)(nil); errors.As(err, &e) && e.Code == wire.CodeRateLimited && ctx.Err() == nil; err = c.ask(ctx, f) {
-			_ = pause(ctx, max(e.RetryAfter, 100*time.Millisecond)) // ctx is asked next
-		}
-		if err != nil {
+		if err := patiently(ctx, func() error { return c.ask(ctx, f) }); err != nil {
 			return fmt.Errorf("soak: %s: %w", f.name, err)
 		}
 	}
-	return c.askMark(ctx)
+	return patiently(ctx, func() error { return c.askMark(ctx) })
 }
 
 // say sends a message over HTTP, with the same id until it is answered.

@@ -157,7 +157,9 @@ func (c *clerk) whereIs(ctx context.Context, id [16]byte) (string, error) {
 func (c *clerk) allSent(ctx context.Context) error {
 	for deadline := time.Now().Add(time.Minute); ; {
 		var list wire.ListScheduledResponse
-		if err := c.call(ctx, 1, messageService+"ListScheduled", &wire.ListScheduledRequest{}, &list); err != nil {
+		if err := patiently(ctx, func() error {
+			return c.call(ctx, 1, messageService+"ListScheduled", &wire.ListScheduledRequest{}, &list)
+		}); err != nil {
 			return fmt.Errorf("soak: scheduled messages: %w", err)
 		}
 		waits := slices.IndexFunc(list.Scheduled, func(s *wire.Scheduled) bool { return s.State != wire.ScheduledState_SCHEDULED_STATE_FAILED })

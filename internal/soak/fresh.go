@@ -2,7 +2,9 @@ package soak
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	skein "github.com/skein-im/skein/sdk/go"
 	"github.com/skein-im/skein/wire"
@@ -10,13 +12,30 @@ import (
 
 const messageService = "skein.v1.MessageService/"
 
+// patiently asks until it is answered, or refused for another reason than the rate
+// limits: who reads everything asks for more at once than they allow, and waits as told.
+func patiently(ctx context.Context, ask func() error) error {
+	for {
+		err := ask()
+		var e *skein.Error
+		if !errors.As(err, &e) || e.Code != wire.CodeRateLimited {
+			return err
+		}
+		if ended := pause(ctx, max(e.RetryAfter, 100*time.Millisecond)); ended != nil {
+			return err
+		}
+	}
+}
+
 // Conversations reads the whole list of a user through the API.
 func Conversations(ctx context.Context, baseURL, token string) (*wire.SyncDelta, error) {
 	var all *wire.SyncDelta
 	for cursor := ""; ; {
 		var page wire.ListConversationsResponse
 		req := &wire.ListConversationsRequest{Limit: 500, Cursor: cursor}
-		if err := skein.Post(ctx, baseURL, messageService+"ListConversations", token, req, &page); err != nil {
+		if err := patiently(ctx, func() error {
+			return skein.Post(ctx, baseURL, messageService+"ListConversations", token, req, &page)
+		}); err != nil {
 			return nil, err
 		}
 		if all == nil {
@@ -51,7 +70,9 @@ func ReadFresh(ctx context.Context, baseURL, token, user string) (View, error) {
 		for from := uint64(1); from <= st.Seq; {
 			var page wire.ListEntriesResponse
 			req := &wire.ListEntriesRequest{Conversation: st.Conversation, From: from, Limit: 500}
-			if err := skein.Post(ctx, baseURL, messageService+"ListEntries", token, req, &page); err != nil {
+			if err := patiently(ctx, func() error {
+				return skein.Post(ctx, baseURL, messageService+"ListEntries", token, req, &page)
+			}); err != nil {
 				return v, fmt.Errorf("entries of %s: %w", st.Conversation, err)
 			}
 			if page.LastSeq < from {
