@@ -79,7 +79,7 @@ type benchSearchCmd struct {
 	Stored     int           `default:"1000000" help:"Messages that are searched."`
 	Asked      int           `default:"300" help:"Questions of each kind."`
 	Rate       float64       `default:"1000" help:"Messages per second while it is looked how far the index is behind."`
-	Rounds     int           `default:"3" help:"Runs with and without the index, at each rate, for what messages pay."`
+	Rounds     int           `default:"3" help:"Runs with and without the index, at each rate, for what messages pay; 0: none."`
 	Duration   time.Duration `default:"8s" help:"How long each rate is measured."`
 	Warmup     time.Duration `default:"2s" help:"How long before that is not counted."`
 }

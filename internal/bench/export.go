@@ -39,6 +39,8 @@ type ExportReport struct {
 type ExportOptions struct {
 	// Messages that the user has, about; Files of FileBytes each that messages name.
 	Messages, Files, FileBytes int
+	// Erase has the user erased then, and looks what remains.
+	Erase bool
 }
 
 // Export gives one of many users messages and files, and has everything of theirs exported
@@ -69,13 +71,18 @@ func Export(ctx context.Context, o Options, x ExportOptions, start Starter) (*Re
 		if _, err := r.fill(ctx, uint64(x.Messages)*uint64(r.o.Connections)/2); err != nil {
 			return err
 		}
-		return b.exported(ctx, r.r.Export)
+		if err := b.exported(ctx, r.r.Export); err != nil || !x.Erase {
+			return err
+		}
+		r.r.Erase = &EraseReport{}
+		return b.erased(ctx, r.r.Erase)
 	})
 }
 
 // shown uploads files of the first user's, each named by a message.
 func (b *uploads) shown(ctx context.Context, files, size int) error {
 	b.o.progress("%d files of %d KB", files, size>>10)
+	b.named = make([]string, files)
 	to := "dm:" + b.users[0].ID + ":" + b.users[1].ID
 	return each(ctx, files, 4, func(i int) error {
 		content := make([]byte, size)
@@ -101,8 +108,9 @@ func (b *uploads) shown(ctx context.Context, files, size int) error {
 			}
 			break
 		}
+		b.named[i] = at[len("/media/uploads/"):]
 		return b.s.call(ctx, b.users[0].Token, "skein.v1.MessageService/SendMessage", &wire.SendMessageRequest{
-			Conversation: to, Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "a file"}}, Media: []string{at[len("/media/uploads/"):]},
+			Conversation: to, Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "a file"}}, Media: []string{b.named[i]},
 		}, &wire.SendMessageResponse{})
 	})
 }

@@ -113,6 +113,7 @@ type uploads struct {
 	users []userPlan
 	m     MediaOptions
 	x     *MediaReport
+	named []string // uploads of the first user's that messages name
 }
 
 // pattern is content of any length, different everywhere: a block of noise whose first

@@ -129,6 +129,7 @@ type Report struct {
 	Search   *SearchReport   `json:"search,omitempty"`
 	Media    *MediaReport    `json:"media,omitempty"`
 	Export   *ExportReport   `json:"export,omitempty"`
+	Erase    *EraseReport    `json:"erase,omitempty"`
 
 	Retention *RetentionReport `json:"retention,omitempty"`
 

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,6 +27,8 @@ type SearchReport struct {
 	RebuildPerSecond float64 `json:"rebuild_messages_per_s,omitempty"`
 	IndexBytes       int64   `json:"index_bytes,omitempty"`
 	BytesPerMessage  float64 `json:"index_bytes_per_message,omitempty"`
+	// Beside: the same while messages are sent and searches are made.
+	Beside *SearchRebuild `json:"rebuild_beside,omitempty"`
 	// Queries are made one after the other over HTTP, by many users.
 	Queries []SearchQuery `json:"queries"`
 	// Lag is how old the newest message is that the index does not have, while Rate
@@ -59,12 +59,12 @@ type SearchPays struct {
 }
 
 // Search stores messages in English and Chinese, has the index made, asks it, looks how
-// far it is behind at o.Rate, and what messages pay for it.
+// far it is behind at o.Rate, and in so many rounds (0: not) what messages pay for it.
 func Search(ctx context.Context, o Options, messages, rounds int, start Starter) (*Report, error) {
 	o.Scenario, o.Friends, o.Corpus = ScenarioSearch, 15, true
 	o.Connections &^= 15
-	if o.Connections < 16 || o.Rate <= 0 || messages < 1000 || rounds < 1 {
-		return nil, errors.New("search needs 16 users, a rate, 1,000 messages and a round")
+	if o.Connections < 16 || o.Rate <= 0 || messages < 1000 || rounds < 0 {
+		return nil, errors.New("search needs 16 users, a rate and 1,000 messages")
 	}
 	r, err := withServer(ctx, &o, start, func(r *run) error {
 		s := &searches{run: r, x: &SearchReport{Rate: o.Rate}}
@@ -75,6 +75,9 @@ func Search(ctx context.Context, o Options, messages, rounds int, start Starter)
 		return nil, err
 	}
 	for _, rate := range []float64{200, o.Rate, 8000, 0} {
+		if rounds == 0 {
+			break
+		}
 		p, err := searchPays(ctx, o, rate, rounds, start)
 		if err != nil {
 			return nil, err
@@ -100,8 +103,13 @@ func (s *searches) all(ctx context.Context, messages uint64) error {
 	if err := s.fill(ctx, messages); err != nil {
 		return err
 	}
-	if err := s.rebuild(ctx); err != nil {
-		return err
+	if s.s.data != "" && s.s.database == nil {
+		if err := s.rebuild(ctx); err != nil {
+			return err
+		}
+		if err := s.rebuildBeside(ctx, users); err != nil {
+			return err
+		}
 	}
 	for _, q := range queries {
 		if err := s.ask(ctx, users, q); err != nil {
@@ -150,49 +158,6 @@ func (s *searches) indexed(ctx context.Context, messages uint64) error {
 			return err
 		}
 	}
-}
-
-// rebuild takes the embedded index away while the server runs.
-func (s *searches) rebuild(ctx context.Context) error {
-	path := filepath.Join(s.s.data, "search.db")
-	if s.s.data == "" || s.s.database != nil {
-		return nil
-	}
-	s.o.progress("the index is taken away, and made anew")
-	for _, suffix := range []string{"-wal", "-shm", ""} {
-		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-	}
-	began := time.Now()
-	for { // until it notices
-		have, err := s.s.gauge("skein_search_documents")
-		if err != nil {
-			return err
-		}
-		if have >= 0 && have < float64(s.x.Messages) {
-			break
-		}
-		if err := s.wait(ctx, 20*time.Millisecond); err != nil {
-			return err
-		}
-		if time.Since(began) > time.Minute {
-			return errors.New("the index that was taken away is not missed")
-		}
-	}
-	began = time.Now()
-	if err := s.indexed(ctx, s.x.Messages); err != nil {
-		return err
-	}
-	s.x.RebuildSeconds = time.Since(began).Seconds()
-	s.x.RebuildPerSecond = float64(s.x.Messages) / s.x.RebuildSeconds
-	for _, suffix := range []string{"", "-wal"} {
-		if st, err := os.Stat(path + suffix); err == nil {
-			s.x.IndexBytes += st.Size()
-		}
-	}
-	s.x.BytesPerMessage = float64(s.x.IndexBytes) / float64(s.x.Messages)
-	return nil
 }
 
 // query is a kind of question: what of a message that there is, a text of characters or
@@ -389,6 +354,10 @@ func (r *Report) searched(line func(name, format string, args ...any)) {
 	line("messages", "%10d in %.1f s; the index had the last one %.1f s later", x.Messages, x.FillSeconds, x.CatchUpSeconds)
 	if x.RebuildSeconds > 0 {
 		line("index made anew", "%10.1f s, %.0f messages a second; %.0f MB, %.0f bytes a message", x.RebuildSeconds, x.RebuildPerSecond, float64(x.IndexBytes)/1e6, x.BytesPerMessage)
+	}
+	if b := x.Beside; b != nil {
+		line("the same at "+strconv.FormatFloat(b.Rate, 'g', -1, 64)+" msg/s", "%10.1f s, %.0f messages a second; acks %.2f / %.2f ms p50/p99, with an index that is there %.2f / %.2f: %.2f and %.2f of that; of %d searches %d were answered, %d of them said that something may be missing", b.Seconds, b.PerSecond,
+			b.During.P50, b.During.P99, b.Before.P50, b.Before.P99, b.P50Ratio, b.P99Ratio, b.Asked, b.Answered, b.Incomplete)
 	}
 	for _, q := range x.Queries {
 		line(q.Name, "%10.2f / %.2f ms p50/p99, %.0f µs of CPU, %.1f found", q.MS.P50, q.MS.P99, q.CPUMicros, q.Found)

@@ -42,6 +42,7 @@ func (r *Report) table(b *strings.Builder, title string) {
 	r.retained(line)
 	r.uploaded(line)
 	r.exportedAll(line)
+	r.erasedAll(line)
 	if v := r.Overload; v != nil {
 		line("offered twice", "%10.0f /s of %.0f: %.0f were stored, %.2f of the peak; %d rejected", v.OfferedPerS, v.PeakPerS, v.GoodputPerS, v.OfPeak, r.Rejected)
 		line("at half before", "%10.2f / %.2f ms ack p50/p99, after %.2f / %.2f; back to normal after %.1f s", v.Before.P50, v.Before.P99, v.After.P50, v.After.P99, v.Recovery)
