@@ -5,7 +5,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 TOOLS   := bin/tools
 export PATH := $(CURDIR)/$(TOOLS):$(PATH)
 
-.PHONY: help run build cross test test-kill test-faults test-powercut test-walk test-fuzz test-older test-schema test-mutants conformance check gen verify-gen cover bench bench-compare vuln deps cluster clean
+.PHONY: help run build cross test test-ts test-kill test-faults test-powercut test-walk test-fuzz test-older test-schema test-mutants conformance check gen verify-gen cover bench bench-compare vuln deps cluster clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -47,9 +47,14 @@ PACKAGES ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 # to the next; -w leaves out what only a debugger needs.
 RACE := -race -gcflags='modernc.org/...=-d=checkptr=0' -gcflags='modernc.org/sqlite/lib=-race=false' \
 	-gcflags='modernc.org/libc/...=-race=false' -trimpath -ldflags=-w
-test: deps $(TOOLS)/gotestsum ## all tests, with the race detector
+test: deps $(TOOLS)/gotestsum test-ts ## all tests, with the race detector
 	$(TOOLS)/gotestsum --format pkgname-and-test-fails -- $(RACE) -timeout 18m -p $(PACKAGES) ./...
 	cd test/oidc && $(GO) test -timeout 5m ./... # a module of its own: a real provider of OpenID Connect
+
+# The SDK in TypeScript: installs what its tests need, from its lock file, and runs them; the scenarios of
+# sdk/conformance among them, against bin/skein-lab. Needs Node 20 or later.
+test-ts: build ## the tests of sdk/typescript
+	cd sdk/typescript && npm ci --no-audit --no-fund --silent && npm test --silent
 
 cover: deps ## coverage of internal/ by all tests
 	$(GO) test -coverpkg=./internal/... -coverprofile=bin/cover.out ./... >/dev/null
@@ -109,6 +114,7 @@ check: $(TOOLS)/staticcheck $(TOOLS)/buf verify-gen ## formatting, linters, gene
 	$(GO) mod tidy -e -diff
 	$(GO) mod verify >/dev/null
 	buf lint
+	cd sdk/typescript && npm ci --no-audit --no-fund --silent && npm run check --silent
 	@if git rev-parse -q --verify origin/main >/dev/null; then buf breaking --against '.git#ref=origin/main'; fi
 	$(GO) test ./test/house
 
@@ -119,7 +125,7 @@ gen: $(TOOLS)/buf $(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-vtproto ## write
 	$(GO) run ./cmd/skein config doc > docs/skein.toml
 
 verify-gen: gen
-	@git diff --exit-code --stat -- wire internal/im proto internal/api docs || { echo "generated files were not up to date; they are now: commit them"; exit 1; }
+	@git diff --exit-code --stat -- wire internal/im proto internal/api docs sdk/typescript/src || { echo "generated files were not up to date; they are now: commit them"; exit 1; }
 
 # Of a PostgreSQL server, if you name one: what a message, a login and a silent
 # client cost it. POSTGRES=postgres://user:password@host/database, of a user who may

@@ -2,6 +2,8 @@ module github.com/skein-im/skein
 
 go 1.26.8
 
+ignore node_modules
+
 require (
 	charm.land/bubbles/v2 v2.2.1
 	charm.land/bubbletea/v2 v2.1.1

@@ -1,5 +1,5 @@
 // Command codesgen writes the error catalogue proto/codes.json as Go (for the
-// server's domain and for clients) and as a table for people.
+// server's domain and for clients), as TypeScript, and as a table for people.
 //
 //	go run ./proto/codesgen        (from the repository's root; part of make gen)
 package main
@@ -39,6 +39,9 @@ func main() {
 	c.check()
 	writeGo("internal/im/codes_gen.go", c.goSource("im"))
 	writeGo("wire/codes_gen.go", c.goSource("wire"))
+	if err := os.WriteFile("sdk/typescript/src/codes_gen.ts", c.typeScript(), 0o644); err != nil {
+		log.Fatal(err)
+	}
 	if err := os.WriteFile("proto/CODES.md", c.markdown(), 0o644); err != nil {
 		log.Fatal(err)
 	}
@@ -102,6 +105,24 @@ func (c *catalogue) markdown() []byte {
 	for _, k := range c.Codes {
 		fmt.Fprintf(&b, "| %d | `%s` | %d | %s | %s |\n", k.Number, k.Name, k.HTTP, c.action(k.Number), k.Doc)
 	}
+	return b.Bytes()
+}
+
+func (c *catalogue) typeScript() []byte {
+	var b bytes.Buffer
+	b.WriteString("// Code generated from proto/codes.json by proto/codesgen. DO NOT EDIT.\n\n/** What a client does about a code. */\nexport type Action =\n")
+	for _, r := range c.Ranges {
+		fmt.Fprintf(&b, "  /** %s */\n  | %q\n", r.Doc, r.Action)
+	}
+	b.WriteString("\n/** The ranges of numbers: they tell what to do also about a code that is not known here. */\nexport const ranges: readonly (readonly [from: number, to: number, action: Action])[] = [\n")
+	for _, r := range c.Ranges {
+		fmt.Fprintf(&b, "  [%d, %d, %q],\n", r.From, r.To, r.Action)
+	}
+	b.WriteString("]\n\n/** The codes and their numbers, which are also WebSocket close codes. */\nexport const codes = {\n")
+	for _, k := range c.Codes {
+		fmt.Fprintf(&b, "  /** %s */\n  %s: %d,\n", k.Doc, k.Name, k.Number)
+	}
+	b.WriteString("} as const\n\n/** A code of the catalogue. */\nexport type Code = keyof typeof codes\n")
 	return b.Bytes()
 }
 

@@ -15,6 +15,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
@@ -22,6 +24,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/skein-im/skein/internal/api"
+	"github.com/skein-im/skein/wire"
 )
 
 func main() {
@@ -56,7 +59,25 @@ func run(buf, out string) error {
 		_, err = os.Stdout.Write(text)
 		return err
 	}
-	return os.WriteFile(out, text, 0o644)
+	if err := os.WriteFile(out, text, 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile("sdk/typescript/src/methods_gen.ts", repeats(api.Methods()), 0o644)
+}
+
+// repeats tells clients in TypeScript which methods need no idempotency key.
+func repeats(methods []api.Method) []byte {
+	var b bytes.Buffer
+	b.WriteString("// Code generated from the methods of internal/api by proto/openapigen. DO NOT EDIT.\n\n" +
+		"/** What repeating a call does: it changes nothing, does the same again, or needs a key. SPEC §8. */\nexport type Repeat = \"reads\" | \"same\" | \"key\"\n\nconst repeats: Readonly<Record<string, Repeat>> = {\n")
+	slices.SortFunc(methods, func(a, b api.Method) int { return strings.Compare(a.Name, b.Name) })
+	for _, m := range methods {
+		if m.Repeat != wire.RepeatKey {
+			fmt.Fprintf(&b, "  %q: %q,\n", m.Name, m.Repeat.String())
+		}
+	}
+	b.WriteString("}\n\n/** Of a method, skein.v1.<Service>/<Method>; one that is not known here is taken for one that needs a key. */\nexport function repeatOf(method: string): Repeat {\n  return repeats[method] ?? \"key\"\n}\n")
+	return b.Bytes()
 }
 
 // load builds the descriptors with their comments.

@@ -1,0 +1,185 @@
+import { gone, hides, type Conv } from "./conv.js"
+import type { Core } from "./core.js"
+import { mentions, mentionsIn, noteMention, recalled } from "./unread.js"
+import { KIND, type Entry, type Reaction } from "./wire.js"
+
+/*
+ * An amendment is an entry that changes an earlier one and says nothing else (SPEC §4.7). It has its
+ * place in the conversation and is not kept: what it made of its target is. Of two states of an
+ * entry the one with the greater `amended` is the newer, in whatever order they come, and what was
+ * recalled stays so.
+ */
+
+const knownAmendments: ReadonlySet<unknown> = new Set([
+  KIND.recall, KIND.edit, KIND.reaction, KIND.pin, KIND.vote, KIND.pollEnd, KIND.stream, KIND.preview,
+])
+
+export function amends(e: Entry): boolean {
+  return e.target !== 0 || e.kind === KIND.recall
+}
+
+/** This version knows what it makes of its target; what another one makes of it is pulled. */
+export function known(e: Entry): boolean {
+  return !amends(e) || knownAmendments.has(e.kind)
+}
+
+/** An entry as the recall at by leaves it: without what its author wrote. */
+export function erased(e: Entry, by: number): Entry {
+  const { conversation, seq, id, sender, storedAtMs, kind, count, target, pos, deleted } = e
+  const out: Entry = { conversation, seq, storedAtMs, count, target, amended: Math.max(e.amended, by), recalled: true }
+  for (const [name, v] of Object.entries({ id, sender, kind, pos, deleted })) if (v !== undefined) Object.assign(out, { [name]: v })
+  return out
+}
+
+function reacted(e: Entry, by: Entry): Reaction[] {
+  let all = [...(e.reactions ?? [])]
+  for (const now of by.reactions ?? []) {
+    const old = all.find((r) => r.reaction === now.reaction)
+    const mine = by.react === undefined ? old?.mine ?? false : by.react.remove !== true
+    const next: Reaction = { ...now, mine }
+    if ((now.count ?? 0) === 0) all = all.filter((r) => r !== old)
+    else if (old === undefined) all.push(next)
+    else all = all.map((r) => (r === old ? next : r))
+  }
+  return all
+}
+
+function polled(e: Entry, by: Entry): Entry["poll"] {
+  if (by.poll === undefined) return e.poll
+  const was = new Map((e.poll?.options ?? []).map((o) => [o.id, o.mine ?? false]))
+  const options = (by.poll.options ?? []).map((o) => ({ ...o, mine: by.vote === undefined ? was.get(o.id) ?? false : (by.vote.options ?? []).includes(o.id) }))
+  return { ...by.poll, options }
+}
+
+/** An entry as an amendment of a kind that is known leaves it. */
+function amended(e: Entry, by: Entry): Entry {
+  const out: Entry = { ...e, amended: by.seq }
+  const set = (names: readonly (keyof Entry)[]): void => {
+    for (const n of names) {
+      if (by[n] === undefined) delete out[n]
+      else Object.assign(out, { [n]: by[n] })
+    }
+  }
+  switch (by.kind) {
+    case KIND.edit:
+      set(["content", "mentions", "groupMention", "extra", "editedAtMs", "edits", "preview"])
+      break
+    case KIND.reaction:
+      out.reactions = reacted(e, by)
+      break
+    case KIND.pin:
+      set(["pinned"])
+      break
+    case KIND.stream:
+      set(["content", "streaming", "replaced", "cutOff"])
+      break
+    case KIND.preview:
+      set(["preview"])
+      break
+    default: {
+      const poll = polled(e, by)
+      if (poll !== undefined) out.poll = poll
+    }
+  }
+  return out
+}
+
+/** What somebody else did is not the user's. */
+function ours(k: Core, e: Entry): Entry {
+  if (e.sender === k.meta.user || (e.react === undefined && e.vote === undefined)) return e
+  const { react: _r, vote: _v, ...rest } = e
+  return rest
+}
+
+/** The newer of two states of an entry; the second may be undefined, of another entry, or an amendment of it. */
+export function latest(e: Entry, other: Entry | undefined): Entry {
+  if (other === undefined) return e
+  if (amends(other)) {
+    if (other.target !== e.seq || e.recalled === true) return e
+    if (other.kind === KIND.recall) return erased(e, other.seq)
+    return other.seq > e.amended && knownAmendments.has(other.kind) ? amended(e, other) : e
+  }
+  return other.seq === e.seq && other.amended > e.amended && (other.recalled === true || e.recalled !== true) ? other : e
+}
+
+/** Applies a recall that was pushed. Whether that is news: what it made of its target may have been told before. */
+export function recall(k: Core, cv: Conv, e: Entry): boolean {
+  recalled(k, cv, e.target, e.seq)
+  const kept = cv.entry(e.target)
+  if (kept === undefined) {
+    outside(k, cv, e, e.target)
+    return true
+  }
+  if (kept.amended < e.seq) change(k, cv, erased(kept, e.seq))
+  return kept.recalled !== true && kept.deleted !== true
+}
+
+/** Applies another amendment that was pushed. */
+export function revise(k: Core, cv: Conv, entry: Entry, tell: boolean): void {
+  const e = ours(k, entry)
+  const kept = cv.entry(e.target)
+  if (kept?.deleted === true) return // of what is gone
+  if (e.kind === KIND.edit && (kept === undefined || (kept.amended < e.seq && kept.recalled !== true))) {
+    noteMention(k, cv, e.target, e.seq, mentionsIn(k, e) && !gone(cv.rec, e.target))
+  }
+  if (kept === undefined) {
+    outside(k, cv, e, e.target)
+    return
+  }
+  const now = latest(kept, e)
+  if (now === kept) return
+  change(k, cv, now)
+  if (tell && !hides(cv.rec, now)) k.feed({ kind: "changed", conversation: cv.rec.id, seq: e.target }, now)
+}
+
+/** Takes over an entry that is, or was, known here as it is now. */
+export function retake(k: Core, cv: Conv, e: Entry): void {
+  const r = cv.rec
+  if (e.conversation !== r.id || e.amended === 0 || amends(e) || hides(r, e)) return
+  if (e.seq > r.high) { // the answer that fills the hole may be older
+    cv.newer.set(e.seq, latest(e, cv.newer.get(e.seq)))
+    return
+  }
+  if (e.recalled === true) recalled(k, cv, e.seq, e.amended)
+  const kept = cv.entry(e.seq)
+  if (kept?.deleted === true) return
+  if (kept === undefined || (latest(kept, e) !== kept && mentions(k, kept) !== mentions(k, e))) {
+    noteMention(k, cv, e.seq, e.amended, mentions(k, e))
+  }
+  if (kept === undefined) {
+    outside(k, cv, e, e.seq)
+    return
+  }
+  if (latest(kept, e) === kept) return
+  change(k, cv, e)
+  if (kept.recalled === true) return // told before
+  if (e.recalled === true) k.feed({ kind: "recalled", conversation: r.id, seq: e.seq })
+  else k.feed({ kind: "changed", conversation: r.id, seq: e.seq }, e)
+}
+
+/** Erases a message that the server says was recalled, perhaps where the user was no member. */
+export function eraseRecalled(k: Core, cv: Conv, seq: number): void {
+  const kept = cv.entry(seq)
+  if (kept === undefined || kept.recalled === true || kept.deleted === true) return
+  change(k, cv, erased(kept, 0))
+  k.feed({ kind: "recalled", conversation: cv.rec.id, seq })
+}
+
+/** Replaces what is kept of an entry. */
+export function change(k: Core, cv: Conv, e: Entry): void {
+  if (cv.rec.last?.seq === e.seq) cv.rec.last = e
+  cv.put(e)
+  k.op({ op: "entry", entry: e })
+  k.touch(cv, true)
+}
+
+/** An entry that is not in the window was amended: an answer that is under way may have it as it was before. */
+function outside(k: Core, cv: Conv, by: Entry, target: number): void {
+  if (target >= cv.rec.low) return
+  const last = cv.rec.last
+  if (last?.seq === target) { // shown until there is another
+    cv.rec.last = latest(last, by)
+    k.touch(cv, true)
+  }
+  for (const r of k.requests.values()) if (r.kind === "history" && r.cv === cv) (r.amended ??= []).push(by)
+}

@@ -1,0 +1,308 @@
+import type { Core } from "./core.js"
+import { before, after, kindOf, newRecord, shown, Conv, validId } from "./conv.js"
+import { SkeinError, invalid } from "./errors.js"
+import { fromUuid, toBase64, toUuid } from "./ids.js"
+import { markRead } from "./marks.js"
+import { messageOf, type Message } from "./message.js"
+import { onMyState } from "./mine.js"
+import { change } from "./amend.js"
+import { add, contentBytes } from "./outbox.js"
+import { pageLimit, pull } from "./pull.js"
+import { noteHead } from "./sync.js"
+import { summaryOf, timeline, viewOf, type Summary, type View } from "./view.js"
+import type { Client, Request, Response } from "./client.js"
+import type { Entry, GroupMention, MyState, Poll, Range, Send } from "./wire.js"
+
+export interface SendOptions {
+  /** Of the content; default "text". [a-z0-9._-]{1,64} */
+  type?: string
+  /** Instead of text. */
+  data?: Uint8Array
+  /** Shown by who does not know the type. */
+  fallback?: string
+  extra?: Record<string, string>
+  replyTo?: number
+  mentions?: string[]
+  groupMention?: GroupMention
+  /** The server counts by it; what the options say stands in the content. */
+  poll?: Poll
+  silent?: boolean
+  noPreview?: boolean
+  /** Ids of uploads. */
+  media?: string[]
+  /** The program's own id (UUIDv7): sent again with it, it is the same message. */
+  id?: string
+}
+
+/** How often typing is told at most. */
+const typingEvery = 3000
+const typeForm = /^[a-z0-9._-]{1,64}$/
+
+/** A handle of a conversation; it need not exist yet. */
+export class Conversation {
+  /** What is shown: messages and events that are here, and behind them the outbox. */
+  readonly messages: View<readonly Message[]>
+  readonly summary: View<Summary | undefined>
+  private typedAt = 0
+  private loading: Promise<number> | undefined
+
+  constructor(private readonly client: Client, private readonly k: Core, readonly id: string) {
+    const mine = (changed: string): boolean => changed === id
+    const read = (): void => k.post([id], () => k.changedViews.add(id))
+    this.messages = viewOf(k.events, mine, () => timeline(k, id), read)
+    this.summary = viewOf(k.events, mine, () => {
+      const cv = k.convs.get(id)
+      return cv === undefined ? undefined : summaryOf(k, cv)
+    })
+  }
+
+  /**
+   * Puts a message into the outbox, where it is shown at once, and resolves when the server has stored it. A
+   * SkeinError of the action "fix": it was refused, and is kept as failed (Client.retry, discard). Another
+   * error says nothing about the message: it is sent when there is a connection.
+   */
+  async send(text: string, o: SendOptions = {}): Promise<Message> {
+    return (await this.post(text, o)).stored
+  }
+
+  /** Resolves once the message is in the store: from then on it is sent, also after a restart. */
+  async post(text: string, o: SendOptions = {}): Promise<{ id: string; stored: Promise<Message> }> {
+    const s = sendOf(this.id, text, o)
+    let settle: (m: Message | undefined, e?: SkeinError) => void = () => undefined
+    const stored = new Promise<Message>((resolve, reject) => {
+      settle = (m, e) => (m === undefined ? reject(e ?? new SkeinError({ code: "closed" })) : resolve(m))
+    })
+    stored.catch(() => undefined) // who does not wait for it is told by `failed`
+    if (this.k.closeAt > 0) throw new SkeinError({ code: "closed" })
+    const id = await this.k.do([], () => add(this.k, s, settle))
+    return { id: toUuid(id), stored }
+  }
+
+  /** Has the messages that are in the store read into `messages`; subscribing does so, too. */
+  load(): Promise<void> {
+    return this.k.do([this.id], () => void this.k.changedViews.add(this.id))
+  }
+
+  /** Moves the read mark to seq; without it, to the last one that is here. It never goes back. */
+  markRead(seq?: number): Promise<void> {
+    return this.k.do([this.id], () => {
+      const cv = this.known()
+      markRead(this.k, cv, seq ?? cv.rec.high)
+    })
+  }
+
+  private known(): Conv {
+    const cv = this.k.convs.get(this.id)
+    if (cv === undefined) throw new SkeinError({ code: "not_found", message: `unknown conversation ${this.id}` })
+    return cv
+  }
+
+  /** Tells the others that the user is typing; call it as often as you like. Without a connection it does nothing. */
+  typing(): void {
+    const now = this.k.o.now()
+    if (this.typedAt > 0 && now - this.typedAt < typingEvery) return
+    this.k.post([], () => {
+      if (this.k.state !== "connected") return
+      this.typedAt = now
+      this.k.send({ typing: { conversation: this.id } })
+    })
+  }
+
+  /** Tells the others that are connected something that is not kept, and may be lost. At most 1 KiB. */
+  signal(type: string, data: Uint8Array = new Uint8Array()): void {
+    if (!typeForm.test(type)) throw invalid("a signal's type matches [a-z0-9._-]{1,64}")
+    if (data.length > 1024) throw new SkeinError({ code: "too_large", message: "the data of a signal is longer than 1 KiB" })
+    const text = toBase64(data)
+    this.k.post([], () => {
+      if (this.k.state === "connected") this.k.send({ signal: { conversation: this.id, type, data: text } })
+    })
+  }
+
+  /** Reads older messages into `messages`, at most limit entries; resolves with how many came: 0 is the beginning. */
+  loadOlder(limit = 50): Promise<number> {
+    this.loading ??= this.older(limit).finally(() => (this.loading = undefined))
+    return this.loading
+  }
+
+  private async older(limit: number): Promise<number> {
+    for (;;) {
+      const at = await this.k.do([this.id], () => {
+        const r = this.known().rec
+        const from = before(r, r.low)
+        return { low: r.low, from: from < (r.mine?.clearedBelow ?? 0) ? 0 : from }
+      })
+      if (at.from === 0) return 0
+      const f = await this.page(at.from, limit)
+      const n = f.entries?.length ?? 0
+      const moved = await this.k.do([this.id], () => (this.k.convs.get(this.id)?.rec.low ?? at.low) !== at.low)
+      if (n > 0 || !moved) return n // a page of amendments only: on
+    }
+  }
+
+  /**
+   * Up to limit entries before seq (0: the newest), ascending, from the store and, as far as that does not reach,
+   * the server. What touches the window in the store is kept.
+   */
+  async history(beforeSeq = 0, limit = 50): Promise<Message[]> {
+    for (;;) {
+      const w = await this.k.do([this.id], () => {
+        const cv = this.k.convs.get(this.id)
+        return cv === undefined ? undefined : { rec: { ...cv.rec }, entries: shown(cv.rec, cv.kept()) }
+      })
+      const r = w?.rec ?? newRecord(this.id, 0)
+      const to = beforeSeq > 0 ? Math.min(r.high, before(r, beforeSeq)) : r.high
+      const out = (es: readonly Entry[]): Message[] => shown(r, es).map((e) => messageOf(e, this.k.meta.user, r))
+      if (w === undefined || after(r, to) < r.low) { // not next to the window: past the store
+        if (beforeSeq === 1 || (w !== undefined && beforeSeq > 0 && before(r, beforeSeq) === 0)) return []
+        return out(await this.past(Math.max(beforeSeq, 1) - 1, limit, r.mine?.clearedBelow ?? 0))
+      }
+      const local = w.entries.filter((e) => e.seq <= to).slice(-limit)
+      const older = before(r, r.low)
+      if (local.length >= limit || older === 0 || older < (r.mine?.clearedBelow ?? 0)) return out(local)
+      try {
+        await this.page(older, limit - local.length)
+      } catch (e) {
+        if (local.length > 0) return out(local)
+        throw e
+      }
+      const now = await this.k.do([], () => this.k.convs.get(this.id)?.rec)
+      if (now !== undefined && (now.low !== r.low || before(now, now.low) !== older)) continue // the store has more now
+      return out([...(await this.past(older, limit - local.length, r.mine?.clearedBelow ?? 0)), ...local])
+    }
+  }
+
+  private async past(from: number, limit: number, clearedBelow: number): Promise<Entry[]> {
+    let out: Entry[] = []
+    for (let at = from; ; ) {
+      const f = await this.page(at, limit - out.length)
+      out = [...(f.entries ?? []), ...out]
+      if (out.length >= limit || f.firstSeq <= Math.max(clearedBelow, 1) || (at !== 0 && f.firstSeq > at)) return out.slice(-limit)
+      at = f.firstSeq - 1
+    }
+  }
+
+  /** Asks the server for a page from seq down; 0: the newest. */
+  private page(from: number, limit: number): Promise<Range> {
+    const k = this.k
+    return new Promise((resolve, reject) => {
+      k.post([this.id], () => {
+        if (k.state !== "connected") throw new SkeinError({ code: "offline", message: "there is no connection" })
+        const cv = k.convs.get(this.id) ?? new Conv(newRecord(this.id, 0), [])
+        const done = (f: Range | undefined, e?: SkeinError): void => (f === undefined || e !== undefined ? reject(e ?? new SkeinError({ code: "offline" })) : resolve(f))
+        pull(k, { kind: "history", cv, at: 0, from, done }, true, Math.max(1, Math.min(limit, pageLimit(k))))
+      }, reject)
+    })
+  }
+
+  /** Takes back a message: its author within the deployment's window, or a group's admin. */
+  async recall(seq: number): Promise<void> {
+    await this.stored((await this.client.call("skein.v1.MessageService/RecallMessage", { conversation: this.id, seq: String(seq) })).seq)
+  }
+
+  /** Replaces what the user's own message says; what is not given is absent then. */
+  async edit(seq: number, text: string, o: Omit<SendOptions, "replyTo" | "media" | "poll"> = {}): Promise<void> {
+    const { content, mentions, groupMention, extra } = sendOf(this.id, text, o)
+    const request = { conversation: this.id, seq: String(seq), id: this.newId(), content, mentions, groupMention, extra } as Request<"skein.v1.MessageService/EditMessage">
+    await this.stored((await this.client.call("skein.v1.MessageService/EditMessage", request)).seq)
+  }
+
+  /** Adds a reaction of the user's, or takes it away. */
+  async react(seq: number, reaction: string, remove = false): Promise<void> {
+    const request = { conversation: this.id, seq: String(seq), id: this.newId(), reaction, remove }
+    await this.stored((await this.client.call("skein.v1.MessageService/ReactToMessage", request)).seq)
+  }
+
+  /** Pins a message for everybody, or ends that. */
+  async pin(seq: number, remove = false): Promise<void> {
+    const request = { conversation: this.id, seq: String(seq), id: this.newId(), remove }
+    await this.stored((await this.client.call("skein.v1.MessageService/PinMessage", request)).seq)
+  }
+
+  /** Sets all that the user chooses in a poll; none takes it back. */
+  async vote(seq: number, options: string[]): Promise<void> {
+    const request = { conversation: this.id, seq: String(seq), id: this.newId(), options }
+    await this.stored((await this.client.call("skein.v1.MessageService/VoteInPoll", request)).seq)
+    await this.k.do([this.id], () => this.voted(seq, options))
+  }
+
+  /** Of an anonymous poll the entry that is pushed does not tell that it is the user's. */
+  private voted(seq: number, options: readonly string[]): void {
+    const cv = this.k.convs.get(this.id)
+    const e = cv?.entry(seq)
+    if (cv === undefined || e?.poll?.anonymous !== true) return
+    change(this.k, cv, { ...e, poll: { ...e.poll, options: (e.poll.options ?? []).map((o) => ({ ...o, mine: options.includes(o.id) })) } })
+  }
+
+  /** Ends a poll before its time. */
+  async endPoll(seq: number): Promise<void> {
+    await this.stored((await this.client.call("skein.v1.MessageService/EndPoll", { conversation: this.id, seq: String(seq), id: this.newId() })).seq)
+  }
+
+  /** Changes what the user set for themselves here: pinned, draft, folder, hidden … What is not named stays. SPEC §4.8. */
+  async setMyState(change: Omit<Request<"skein.v1.MessageService/SetMyState">, "conversation">): Promise<void> {
+    const r = await this.client.call("skein.v1.MessageService/SetMyState", { ...change, conversation: this.id })
+    await this.k.do([this.id], () => onMyState(this.k, mineOf(r)))
+  }
+
+  /** Deletes messages for the user alone, on all their devices and for ever. */
+  async deleteForMe(...seqs: number[]): Promise<void> {
+    for (let i = 0; i < seqs.length; i += 100) await this.setMyState({ delete: seqs.slice(i, i + 100).map(String) })
+  }
+
+  private newId(): string {
+    return this.k.ids.next()
+  }
+
+  /** An entry of the user's that a call stored, in case its push gets lost. */
+  private async stored(seq: string | undefined): Promise<void> {
+    const n = Number(seq ?? 0)
+    if (n > 0) await this.k.do([this.id], () => this.k.state === "connected" && noteHead(this.k, this.id, n))
+  }
+}
+
+/** MyState of an answer, whose numbers are text. */
+function mineOf(r: Response<"skein.v1.MessageService/SetMyState">): MyState | undefined {
+  const s = r.state
+  if (s === undefined) return undefined
+  const { conversation, pinned, hidden, draft, unread, folder } = s
+  const numbers = { mutedUntilMs: s.mutedUntilMs, clearedBelow: s.clearedBelow, hiddenCount: s.hiddenCount, unreadAt: s.unreadAt }
+  const m: MyState = { revision: Number(s.revision ?? 0), deleted: (s.deleted ?? []).map((d) => ({ first: Number(d.first), last: Number(d.last) })) }
+  for (const [name, v] of Object.entries(numbers)) if (v !== undefined) Object.assign(m, { [name]: Number(v) })
+  for (const [name, v] of Object.entries({ conversation, pinned, hidden, draft, unread, folder })) if (v !== undefined) Object.assign(m, { [name]: v })
+  return m
+}
+
+/** A Send, after a look at what no server takes: that must never get into the outbox. */
+export function sendOf(conversation: string, text: string, o: SendOptions): Omit<Send, "id"> & { id?: string } {
+  const kind = kindOf(conversation)
+  if (kind === "invalid") throw invalid(`${JSON.stringify(conversation)} is not a conversation`)
+  if (kind === "me") throw invalid("the own feed takes no messages")
+  const s: Omit<Send, "id"> & { id?: string } = { conversation, content: { type: o.type ?? "text" } }
+  if (o.data === undefined) s.content.text = text
+  else s.content.data = toBase64(o.data)
+  if (o.fallback) s.content.fallback = o.fallback
+  const { extra, replyTo, mentions, groupMention, poll, silent, noPreview, media } = o
+  for (const [name, v] of Object.entries({ extra, replyTo, mentions, groupMention, poll, silent, noPreview, media })) if (v !== undefined) Object.assign(s, { [name]: v })
+  if (o.id !== undefined) s.id = fromUuid(o.id)
+  check(s)
+  return s
+}
+
+const bytes = (s: string): number => new TextEncoder().encode(s).length
+/** A half of a pair of surrogates alone is no text. */
+const loneSurrogate = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/
+
+function check(s: Omit<Send, "id"> & { id?: string }): void {
+  const tooLarge = (message: string): SkeinError => new SkeinError({ code: "too_large", message })
+  const texts = [s.content.text, s.content.fallback, ...Object.values(s.extra ?? {})]
+  if (texts.some((t) => t !== undefined && loneSurrogate.test(t))) throw invalid("the text is not valid Unicode")
+  if (contentBytes(s) === 0) throw invalid("the message is empty")
+  if (!typeForm.test(s.content.type ?? "")) throw invalid("a content's type matches [a-z0-9._-]{1,64}")
+  if ((s.mentions?.length ?? 0) > 100) throw tooLarge("more than 100 mentions")
+  if ((s.mentions ?? []).some((u) => !validId(u))) throw invalid("a mention is not a user id")
+  if (bytes(s.content.fallback ?? "") > 1000) throw tooLarge("the fallback is longer than 1,000 bytes")
+  const extra = Object.entries(s.extra ?? {})
+  if (extra.length > 16) throw tooLarge("more than 16 keys in extra")
+  if (extra.some(([key]) => !typeForm.test(key))) throw invalid("a key of extra matches [a-z0-9._-]{1,64}")
+  if (extra.reduce((n, [key, v]) => n + bytes(key) + bytes(v), 0) > 4096) throw tooLarge("extra is longer than 4 KiB")
+}

@@ -1,0 +1,77 @@
+import type { SkeinError } from "./errors.js"
+import type { State } from "./core.js"
+import type { Message } from "./message.js"
+import type { Device, EntryEvent, FeedEventType, GroupEventType, MyState } from "./wire.js"
+
+/** What the program is told. Events about stored things come once each, in their order, also over a restart. */
+export interface EventMap {
+  /** Somebody's message was applied, or the user's own from another device. */
+  message: Message
+  /** A message of this client is stored by the server, and applied. */
+  sent: Message
+  /** A message of this client was refused for good; it stays until retry or discard. */
+  failed: { message: Message; error: SkeinError }
+  /** A message was taken back; its content is erased. `by` is "" where only the outcome is told. */
+  recalled: { conversation: string; seq: number; by: string }
+  /** A message is not what it was, other than by a recall. */
+  changed: Message
+  /** Something happened to a group or its members. */
+  group: { conversation: string; type: GroupEventType; by: string; event: EntryEvent; seq: number }
+  /** Something in the user's own feed: contacts, invitations, profile, security, what is scheduled. */
+  account: { type: FeedEventType; by: string; event: EntryEvent; seq: number }
+  /** Too much was missed: these entries were left out; loadOlder reads them. */
+  gap: { conversation: string; from: number; to: number }
+  /** The server went back: everything synced was forgotten, and is read anew. */
+  reset: Record<string, never>
+
+  // Passing ones: not repeated after a restart.
+  receipt: { conversation: string; user: string; received: number; read: number }
+  myState: MyState & { conversation: string }
+  typing: { conversation: string; user: string }
+  signal: { conversation: string; user: string; type: string; data: Uint8Array }
+  /** What a streamed message says so far, beyond what is durable. */
+  part: { conversation: string; user: string; seq: number; replaced: number; offset: number; text: string }
+  presence: { user: string; online: boolean; lastSeenAtMs: number }
+  /** `by` and `atMs` name the device that took this one's place (code replaced). */
+  state: { state: State; error: SkeinError | undefined; by?: Device | undefined; atMs?: number | undefined }
+}
+
+export type Unsubscribe = () => void
+
+/** Who listens to what. A listener that throws does not keep the others from hearing. */
+export class Events {
+  private readonly listeners = new Map<string, Set<(e: never) => void>>()
+  private readonly views = new Set<(conversations: readonly string[]) => void>()
+
+  on<K extends keyof EventMap>(name: K, f: (e: EventMap[K]) => void): Unsubscribe {
+    let all = this.listeners.get(name)
+    if (all === undefined) this.listeners.set(name, (all = new Set()))
+    all.add(f)
+    return () => all.delete(f)
+  }
+
+  emit<K extends keyof EventMap>(name: K, e: EventMap[K]): void {
+    for (const f of [...(this.listeners.get(name) ?? [])] as ((e: EventMap[K]) => void)[]) guarded(() => f(e))
+  }
+
+  /** Tells which conversations look other than before. */
+  onChanged(f: (conversations: readonly string[]) => void): Unsubscribe {
+    this.views.add(f)
+    return () => this.views.delete(f)
+  }
+
+  changed(conversations: readonly string[]): void {
+    for (const f of [...this.views]) guarded(() => f(conversations))
+  }
+}
+
+/** An error of the program's own is the program's: it is thrown where nobody of the client stands. */
+function guarded(f: () => void): void {
+  try {
+    f()
+  } catch (e) {
+    queueMicrotask(() => {
+      throw e
+    })
+  }
+}
