@@ -65,6 +65,22 @@ func manyOf(one []any, n int) []any {
 	return all
 }
 
+// hasField tells that a path leads from a message to a field of it, as JSON names them.
+func hasField(m protoreflect.MessageDescriptor, path string) bool {
+	name, rest, deeper := strings.Cut(path, ".")
+	name, _, _ = strings.Cut(name, "[")
+	f := m.Fields().ByJSONName(name)
+	switch {
+	case f == nil:
+		return false
+	case !deeper:
+		return true
+	case f.IsMap(): // what follows is a key
+		return true
+	}
+	return f.Message() != nil && hasField(f.Message(), rest)
+}
+
 func tryField(t *testing.T, w *world, d *openAPISchemas, c cell, f protoreflect.FieldDescriptor) {
 	t.Helper()
 	b, _ := FieldBounds(string(f.Parent().Name()) + "." + string(f.Name()))
@@ -95,6 +111,9 @@ func tryField(t *testing.T, w *world, d *openAPISchemas, c cell, f protoreflect.
 		}
 		if refused.Field == "" && (refused.Code == string(im.CodeInvalidArgument) || refused.Code == string(im.CodeTooLarge)) {
 			t.Errorf("%s, %s = %.60v: refused, and no field is named: %s", c.method, f.JSONName(), value, resp.Body)
+		}
+		if refused.Field != "" && !hasField(f.Parent().(protoreflect.MessageDescriptor), refused.Field) {
+			t.Errorf("%s, %s = %.60v: no field of the request is called so: %s", c.method, f.JSONName(), value, resp.Body)
 		}
 		return resp.Code
 	}

@@ -17,6 +17,7 @@ func TestRefusalsNameTheField(t *testing.T) {
 		{"MessageService/SetMyState", fmt.Sprintf(`{"conversation":%q,"delete":[%d,0]}`, s.group, s.said), "invalid_argument", "delete[1]"},
 		{"MessageService/SetMyState", fmt.Sprintf(`{"conversation":%q,"delete":[%d,9999]}`, s.group, s.said), "not_found", "delete"}, // and the message has the number,
 		{"MessageService/SetMyState", fmt.Sprintf(`{"conversation":%q,"draft":"%5000s"}`, s.group, "tea"), "too_large", "draft"},
+		{"MessageService/SetMyState", fmt.Sprintf(`{"conversation":%q}`, s.group), "invalid_argument", "pinned"}, // none of what may be set: the first
 		{"MessageService/StreamMessage", fmt.Sprintf(`{"conversation":%q,"seq":%d,"offset":4000,"text":"x"}`, s.group, s.myStream), "part_missing", "offset"},
 	} {
 		resp := do(w.http, post(c.method, s.me.token, c.body))

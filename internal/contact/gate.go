@@ -17,7 +17,7 @@ import (
 // when it was asked before.
 func (s *Service) MaySend(ctx context.Context, from, to im.UserID) error {
 	if from == to || from == "" {
-		return im.Errorf(im.CodeInvalidArgument, "a direct chat has two different users")
+		return im.Wrong("conversation", "is of one user; a direct chat has two")
 	}
 	now := s.now()
 	open, known, epoch := s.gates.get(from, to, now)

@@ -98,7 +98,7 @@ func Amend(from *wire.Amend) (im.Message, error) {
 		pin(&m, what.Pin)
 		return m, nil
 	}
-	return im.Message{}, im.Errorf(im.CodeInvalidArgument, "it does not say what it does to its target, or this server does not know it")
+	return im.Message{}, im.Wrong("edit", "is missing, as is all else that is done to a target, or this server does not know it")
 }
 
 // Edit is what EditMessage asks for.

@@ -128,7 +128,7 @@ func (d *DB) Membership(ctx context.Context, user im.UserID, c im.ConversationID
 func (d *DB) OpenDM(ctx context.Context, c im.ConversationID) error {
 	a, b, ok := c.DMMembers()
 	if !ok {
-		return im.Errorf(im.CodeInvalidArgument, "not a direct chat")
+		return im.Wrong("conversation", "is no direct chat")
 	}
 	const insert = `
 			INSERT INTO memberships (user_id, conversation, first_seq)

@@ -293,6 +293,10 @@ func judge(t *testing.T, name string, st stage, answers []string, closed bool) {
 				t.Errorf("%s: what the client wrote is quoted: %s", name, a)
 			}
 		}
+		// What is no frame at all has no field.
+		if strings.Contains(a, "invalid_argument") && !strings.Contains(a, "field=") && !strings.Contains(a, "the message is no frame") {
+			t.Errorf("%s: no field is named: %s", name, a)
+		}
 		if strings.HasPrefix(a, "error ") && strings.Contains(a, "field=") && !strings.Contains(a, "frame=") {
 			t.Errorf("%s: a field of no frame: %s", name, a)
 		}

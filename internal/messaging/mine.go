@@ -19,6 +19,9 @@ func (s *Service) SetMyState(ctx context.Context, from im.Actor, c im.Conversati
 	if err != nil {
 		return im.MyState{}, err
 	}
+	if err := s.somebodyThere(ctx, from.User, c, head); err != nil {
+		return im.MyState{}, err
+	}
 	last := head.Seq
 	if m.Until != 0 {
 		last = min(last, m.Until)
@@ -58,6 +61,25 @@ func (s *Service) SetMyState(ctx context.Context, from im.Actor, c im.Conversati
 	return state, nil
 }
 
+// somebodyThere refuses a direct chat with a user who does not exist, in which nothing is
+// written: it would be in the user's list for ever. Whether the user may write to somebody
+// who does exist is another question, and what was set before a user was deleted may be
+// taken back.
+func (s *Service) somebodyThere(ctx context.Context, u im.UserID, c im.ConversationID, head im.Head) error {
+	if head != (im.Head{}) || c.Kind() != im.KindDM {
+		return nil
+	}
+	var now [1]im.Mark
+	if err := s.markStore.Marks(ctx, []im.MarkKey{{User: u, Conversation: c}}, now[:], false); err != nil || now[0].Mine != "" {
+		return err
+	}
+	_, err := s.permissions.MaySend(ctx, u, c, im.EntryMessage)
+	if code := im.CodeOf(err); code == im.CodeNotFound || code.Info().Action != im.ActionFix {
+		return err
+	}
+	return nil
+}
+
 // storeMine makes the change of one user's record, under its lock. done, if not nil,
 // tells when it is durable.
 func (s *Service) storeMine(ctx context.Context, key im.Mark, change *im.MyChange) (im.MyState, <-chan error, error) {
@@ -92,7 +114,7 @@ func (s *Service) storeMine(ctx context.Context, key im.Mark, change *im.MyChang
 func checkMine(c *im.MyChange, last uint64) error {
 	switch {
 	case *c == im.MyChange{}:
-		return im.Errorf(im.CodeInvalidArgument, "nothing is to be changed")
+		return im.Wrong("pinned", "is missing, as is all else that is changed")
 	case c.Draft != nil && len(*c.Draft) > im.MaxDraft:
 		return im.TooLarge("draft", "has %d bytes; at most %d are allowed", len(*c.Draft), im.MaxDraft)
 	case c.ClearedBelow != nil && *c.ClearedBelow > last+1:

@@ -101,7 +101,8 @@ func TestMyStateRefused(t *testing.T) {
 		"somebody else's":         {im.DM("carol", "dave"), im.MyChange{Pinned: ptr(true)}, im.CodeNotFound},
 		"a group they are not in": {im.Group("g"), im.MyChange{Pinned: ptr(true)}, im.CodeNotFound},
 	} {
-		if _, err := w.SetMyState(t.Context(), im.Actor{User: "bob"}, tt.c, tt.change); im.CodeOf(err) != tt.code {
+		_, err := w.SetMyState(t.Context(), im.Actor{User: "bob"}, tt.c, tt.change)
+		if im.CodeOf(err) != tt.code || tt.code == im.CodeInvalidArgument && im.Public(err).Field == "" {
 			t.Errorf("%s: %v, want %s", name, err, tt.code)
 		}
 	}
@@ -109,6 +110,34 @@ func TestMyStateRefused(t *testing.T) {
 		t.Errorf("told %+v", w.out.mine)
 	}
 	w.setMine("bob", ab, im.MyChange{Draft: ptr(strings.Repeat("x", im.MaxDraft)), ClearedBelow: ptr(uint64(2))})
+}
+
+// A draft for a user who does not exist would be a conversation in the list for ever. For
+// who does exist there may be one, also of who may not write to them; and who was deleted
+// since leaves no draft that cannot be taken away.
+func TestMyStateOfNobody(t *testing.T) {
+	w := newWorld(t)
+	w.members.add("alice", im.Membership{Conversation: im.DM("alice", "ghost"), First: 1}) // whoever the other one is
+	set := func(draft string) error {
+		_, err := w.SetMyState(t.Context(), im.Actor{User: "alice"}, im.DM("alice", "ghost"), im.MyChange{Draft: &draft})
+		return err
+	}
+	answer := func(err error) { w.members.setOnMaySend(func(im.UserID) error { return err }) }
+	answer(im.Errorf(im.CodeNotFound, "no such user"))
+	wantCode(t, set("hello?"), im.CodeNotFound)
+	answer(im.Errorf(im.CodeUnavailable, "the store is away"))
+	wantCode(t, set("hello?"), im.CodeUnavailable)
+	if len(w.out.mine) > 0 {
+		t.Errorf("told %+v", w.out.mine)
+	}
+	answer(im.Errorf(im.CodeNotContact, "no"))
+	if err := set("hello?"); err != nil {
+		t.Error(err)
+	}
+	answer(im.Errorf(im.CodeNotFound, "no such user"))
+	if err := set(""); err != nil {
+		t.Errorf("a draft for who was deleted since stays: %v", err)
+	}
 }
 
 // A folder is a name in the user's own state: told to their devices at once and by a sync,

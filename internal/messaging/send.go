@@ -108,7 +108,7 @@ func checkMessage(m *im.Message, now time.Time) error {
 			return im.Wrong("target", "is missing")
 		}
 	default:
-		return im.Errorf(im.CodeInvalidArgument, "members send messages and amendments only")
+		return im.Wrong("kind", "is none of messages and amendments, which is what members send")
 	}
 	if m.ID.Time().Sub(now) > maxIDAhead {
 		return im.Errorf(im.CodeClockSkew, "the id's time is more than %s ahead of the server's %s", maxIDAhead, now.UTC().Format(time.RFC3339))

@@ -34,6 +34,16 @@ var messages = []Mutant{
 		Package: messagingDir, Test: "TestAmendedBetweenTwoTimes",
 	},
 	{
+		Name: "my-state-of-nobody", Breaks: "nothing is set in a dm with a user who does not exist",
+		Hunks:   []Hunk{{messagingDir + "/mine.go", "if code := im.CodeOf(err); code == im.CodeNotFound || code.Info()", "if code := im.CodeOf(err); code.Info()"}},
+		Package: messagingDir, Test: "TestMyStateOfNobody",
+	},
+	{
+		Name: "a-draft-for-the-deleted-stays", Breaks: "what was set in a dm before its other user was deleted is taken back",
+		Hunks:   []Hunk{{messagingDir + "/mine.go", "err != nil || now[0].Mine != \"\" {", "err != nil {"}},
+		Package: messagingDir, Test: "TestMyStateOfNobody",
+	},
+	{
 		Name: "hidden-by-the-count-of-others", Breaks: "what is hidden comes back with the next message that its user may read",
 		Hunks:   []Hunk{{messagingDir + "/mine.go", "s.countAt(ctx, c, last, head); err != nil", "s.countAt(ctx, c, head.Seq, head); err != nil"}},
 		Package: messagingDir, Test: "TestHiddenUntil",

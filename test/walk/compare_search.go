@@ -72,7 +72,7 @@ func (m *model) said(intN func(int) int) string {
 }
 
 // textsWith are the texts that a user reads in a conversation, the newest first, that have a
-// word which begins so.
+// word which begins so. What they cleared they may read page by page, and do not find.
 func (w *walk) textsWith(ctx context.Context, u *user, c *conversation, query string) ([]string, error) {
 	var out []string
 	req := &wire.ListEntriesRequest{Conversation: c.id, From: 1, Limit: 500}
@@ -82,7 +82,7 @@ func (w *walk) textsWith(ctx context.Context, u *user, c *conversation, query st
 			return nil, err
 		}
 		for _, e := range resp.Entries {
-			if e.Kind != wire.EntryKind_ENTRY_KIND_MESSAGE || e.Deleted || e.Content.GetType() != "text" {
+			if e.Kind != wire.EntryKind_ENTRY_KIND_MESSAGE || e.Deleted || e.Content.GetType() != "text" || e.Seq < c.places[u.id].mine.ClearedBelow {
 				continue
 			}
 			words := strings.Fields(strings.ToLower(e.Content.GetText()))
