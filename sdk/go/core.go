@@ -112,7 +112,7 @@ func newCore(c *Client, snap *Snapshot) *core {
 	k.syncer.init()
 	k.marks.init()
 	k.goneAsk = map[*conv]struct{}{}
-	k.lookForGone()
+	k.lookAgain()
 	if k.o.device.Id == "" {
 		if k.meta.Device == "" {
 			k.meta.Device = NewDeviceID()

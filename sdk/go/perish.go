@@ -95,6 +95,19 @@ func (k *core) lookForGone() {
 	}
 }
 
+// lookAgain has what is gone and behind the read marks looked at once more, as nothing tells
+// whether the process before this one still had to ask what is left of it.
+func (k *core) lookAgain() {
+	for _, cv := range k.convs {
+		cv.rec.Lifetimes = slices.Clone(cv.rec.Lifetimes) // the store has the old one
+		for i := range cv.rec.Lifetimes {
+			l := &cv.rec.Lifetimes[i]
+			l.Gone = min(l.Gone, max(cv.rec.Read, l.After))
+		}
+	}
+	k.lookForGone()
+}
+
 // serverIs takes note of what the server's clock says: the device's own may have been set.
 func (k *core) serverIs(ms int64) {
 	ahead := time.UnixMilli(ms).Sub(k.o.now())

@@ -342,3 +342,21 @@ func (r *rig) disappearingStep(rng *rand.Rand, in *bool) {
 	}
 	synctest.Wait()
 }
+
+// A device that has not all of what was unread asks the server, a little later, what is left
+// of it. One that is closed before it asked does so after its next start: it showed what was
+// gone as unread until somebody wrote there.
+func TestClosedBeforeItAskedWhatIsLeft(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.setLifetime(dm, 60)
+		r.sayMany(dm, "bob", 5)
+		r.dial()
+		pause(59 * time.Second)
+		eq(t, "unread before", must(r.c.Conversation(dm).Unread(bg)), 5)
+		pause(2 * time.Second) // it is gone, and not asked yet
+		r.restart()
+		pause(10 * time.Second)
+		eq(t, "unread then", must(r.c.Conversation(dm).Unread(bg)), 0)
+		r.checkLeft("then", dm)
+	})
+}

@@ -88,6 +88,11 @@ var lifetimes = []Mutant{
 		Package: "internal/directory/sqlite", Test: "TestConformance/People/Lifetimes",
 	},
 	{
+		Name: "closed-before-it-asked-what-is-left", Breaks: "what is gone is not unread, also on a device that was closed before it had asked what is left",
+		Hunks:   []Hunk{{"sdk/go/core.go", "\tk.lookAgain()\n", "\tk.lookForGone()\n"}},
+		Package: "sdk/go", Test: "TestClosedBeforeItAskedWhatIsLeft",
+	},
+	{
 		Name: "sdk-what-disappeared-stays-unread", Breaks: "4.27: a device takes away what is gone, and does not count it",
 		Hunks:   []Hunk{{"sdk/go/perish.go", "\tsure := cv.rec.recall(e.Seq)\n", "\tsure := true\n"}},
 		Package: "sdk/go", Test: "TestWhatDisappearsAgreesWithTheServer",
