@@ -143,7 +143,8 @@ export class Core {
       snap = await this.o.store.load()
     } catch (e) {
       this.die(e)
-      this.finish()
+      this.busy = false
+      this.drainSoon() // it ends, and so does whatever waits for it
       return
     }
     if (snap.meta !== undefined) this.meta = { ...snap.meta }
