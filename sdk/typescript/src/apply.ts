@@ -3,6 +3,7 @@ import { Conv, after, before, begin, gone, hides, newRecord, peerOf } from "./co
 import type { Core } from "./core.js"
 import { delays, markLater, peerMarks, readUpTo } from "./marks.js"
 import { forgetStored, settle } from "./outbox.js"
+import { arrives, begins, blanked, noteMissing } from "./perish.js"
 import { wantPull } from "./pull.js"
 import { applyEarly, keepEarly, newestOf, reach } from "./stretch.js"
 import { requestSync } from "./sync.js"
@@ -131,12 +132,17 @@ export function apply(k: Core, cv: Conv, entry: Entry, quiet: boolean): void {
   const r = cv.rec
   const e = latest(entry, cv.newer.get(entry.seq))
   const own = !!e.sender && e.sender === k.meta.user
+  let kept = e
+  if (!amends(e)) {
+    noteMissing(k, cv, e)
+    if (arrives(k, cv, e)) kept = blanked(e)
+  }
   reach(k, cv, e.seq, newestOf(e))
   if (!amends(e)) {
-    cv.put(e)
-    k.op({ op: "entry", entry: e })
-    r.last = e
-    noteMention(k, cv, e.seq, Math.max(e.seq, e.amended), mentions(k, e) && !hides(r, e))
+    cv.put(kept)
+    k.op({ op: "entry", entry: kept })
+    r.last = kept
+    noteMention(k, cv, e.seq, Math.max(e.seq, e.amended), mentions(k, e) && !hides(r, kept))
   }
   if (e.seq >= r.head) {
     r.head = e.seq
@@ -156,10 +162,10 @@ export function apply(k: Core, cv: Conv, entry: Entry, quiet: boolean): void {
   }
   if (gone(r, e.seq)) withoutDeleted(k, cv, false)
   else if (e.recalled === true) recalled(k, cv, e.seq, e.amended)
-  tellApplied(k, cv, e, acked, !quiet && (acked || !hides(r, e)))
+  tellApplied(k, cv, e, acked, !quiet && (acked || !hides(r, kept)), kept)
 }
 
-function tellApplied(k: Core, cv: Conv, e: Entry, acked: boolean, news: boolean): void {
+function tellApplied(k: Core, cv: Conv, e: Entry, acked: boolean, news: boolean, kept: Entry): void {
   const { id } = cv.rec
   if (e.kind === KIND.recall) {
     if (recall(k, cv, e) && news) k.feed({ kind: "recalled", conversation: id, seq: e.target, by: e.sender ?? "" })
@@ -170,7 +176,7 @@ function tellApplied(k: Core, cv: Conv, e: Entry, acked: boolean, news: boolean)
     return
   }
   if (e.kind === KIND.event) applyEvent(k, cv, e)
-  if (news) k.feed({ kind: acked ? "ack" : "entry", conversation: id, seq: e.seq }, e)
+  if (news) k.feed({ kind: acked ? "ack" : "entry", conversation: id, seq: e.seq }, kept)
 }
 
 /** Moves the mark of what was received, and the peer's by what they write. */
@@ -192,6 +198,9 @@ function applyEvent(k: Core, cv: Conv, e: Entry): void {
     case "EVENT_TYPE_GROUP_CREATED":
     case "EVENT_TYPE_GROUP_RENAMED":
       r.title = e.event.text ?? ""
+      break
+    case "EVENT_TYPE_LIFETIME_CHANGED":
+      begins(cv, e)
       break
     case "EVENT_TYPE_MEMBER_ADDED":
       if (me && e.seq >= cv.told) r.until = 0

@@ -4,6 +4,7 @@ import { handle } from "./handle.js"
 import { repeatMarks } from "./marks.js"
 import { oldestInFlight, release, renewIds, requeue } from "./outbox.js"
 import { wantPulls } from "./pull.js"
+import { serverIs } from "./perish.js"
 import { planRenewal, renew } from "./renew.js"
 import { Socket } from "./socket.js"
 import { newSync, reset, sendPing } from "./sync.js"
@@ -136,7 +137,7 @@ function welcome(k: Core, socket: Socket, w: Welcome, sync: Sync): void {
   k.rejections = 0
   k.lastSent = k.lastHeard = k.lastPing = k.awaiting = now
   k.ids.setServerTime(w.serverTimeMs)
-  k.ahead = w.serverTimeMs - now
+  serverIs(k, w.serverTimeMs)
   k.offered = ""
   planRenewal(k, w.tokenExpiresAtMs)
   if (k.meta.user === "") {
@@ -197,6 +198,7 @@ export function keepAlive(k: Core, now: number): void {
 
 export function nextOfConnection(k: Core): number {
   let at = earliest(k.dialEndsAt, k.byeAt, k.byeAt === 0 ? k.closeAt : 0)
+  if (k.state === "connected") at = earliest(at, k.goneAskAt)
   if (k.link !== undefined) at = earliest(at, pingAt(k), answerDeadline(k), k.goAwayAt, k.again.at, k.pageAgain.at, k.renewAt)
   return at
 }

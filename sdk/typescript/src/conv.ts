@@ -37,6 +37,9 @@ export class Conv {
   /** The running count at the read mark is not known; the server is asked. */
   uncounted = false
   ownReceived = 0
+  /** When something of it is gone next; and of each period, by its beginning, when the first entry is that is not. */
+  perishAt = 0
+  readonly alive = new Map<number, number>()
 
   constructor(rec: ConversationRecord, entries?: Entry[]) {
     this.rec = rec
@@ -114,7 +117,7 @@ export function newRecord(id: string, base: number): ConversationRecord {
   return {
     id, title: "", first: 0, until: 0, earlier: [], low: base + 1, high: base, head: 0, headCount: 0, lastAtMs: 0, read: 0, readCount: 0,
     recalled: [], recalledMore: 0, mentions: [], mentionsMore: 0, received: 0, markedAtMs: 0, peerReceived: 0, peerRead: 0,
-    last: undefined, newest: undefined, mine: undefined,
+    last: undefined, newest: undefined, mine: undefined, lifetimes: [],
   }
 }
 

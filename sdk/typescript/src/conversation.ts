@@ -249,6 +249,14 @@ export class Conversation {
     for (let i = 0; i < seqs.length; i += 100) await this.setMyState({ delete: seqs.slice(i, i + 100).map(String) })
   }
 
+  /**
+   * Has what is said from now on disappear after seconds, of a minute to 365 days; 0: it stays. In a dm both
+   * may, in a group its admins. What is gone is taken away here by itself, and told by `gone`. SPEC §4.27.
+   */
+  async setLifetime(seconds: number): Promise<void> {
+    await this.client.call("skein.v1.MessageService/SetLifetime", { conversation: this.id, lifetimeS: seconds })
+  }
+
   private newId(): string {
     return this.k.ids.next()
   }

@@ -12,6 +12,7 @@ import type { CallState } from "./call.js"
 import { closeStep, keepAlive, nextOfConnection, redial, startDial } from "./connect.js"
 import { flushMarks } from "./marks.js"
 import { initOutbox, pump } from "./outbox.js"
+import { askGone, perish, perishFirst } from "./perish.js"
 import { syncAgain } from "./sync.js"
 import { pumpPulls, sendPulls } from "./pull.js"
 import { dispatch } from "./feed.js"
@@ -126,6 +127,13 @@ export class Core {
   refusedFrame = 0
   refusedUntil = 0
 
+  // What disappears.
+  perishAt = 0
+  lookedAhead = 0
+  readonly goneAsk = new Set<Conv>()
+  goneAskAt = 0
+  goneAsked = 0
+
   // Marks.
   readonly markDue = new Set<Conv>()
   marksAt = 0
@@ -149,7 +157,7 @@ export class Core {
     }
     if (snap.meta !== undefined) this.meta = { ...snap.meta }
     for (const rec of snap.conversations) {
-      const cv = new Conv({ ...rec })
+      const cv = new Conv({ ...rec, lifetimes: rec.lifetimes ?? [] }) // an earlier version kept none
       this.convs.set(rec.id, cv)
     }
     initOutbox(this, snap.outbox)
@@ -159,6 +167,7 @@ export class Core {
     }
     const waiting = snap.feed
     await this.load([...new Set(waiting.map((i) => i.conversation)), ...this.withHiddenLast()])
+    if (this.over === undefined) perishFirst(this) // before anything is shown
     for (const item of waiting) this.after(() => dispatch(this, item, undefined))
     this.ready = true
     for (const id of this.convs.keys()) this.changedViews.add(id)
@@ -167,9 +176,9 @@ export class Core {
     this.drainSoon()
   }
 
-  /** Conversations whose last entry is not shown: the list needs the one before. */
+  /** Conversations whose last entry may not be shown: the list needs the one before. */
   private withHiddenLast(): string[] {
-    return [...this.convs.values()].filter((cv) => (cv.rec.mine?.deleted?.length ?? 0) > 0).map((cv) => cv.rec.id)
+    return [...this.convs.values()].filter(({ rec }) => (rec.mine?.deleted?.length ?? 0) > 0 || rec.lifetimes.length > 0 || rec.last?.deleted === true).map((cv) => cv.rec.id)
   }
 
   /** Takes an input that needs the entries of these conversations. */
@@ -260,11 +269,13 @@ export class Core {
     if (due(this.marksAt, now)) flushMarks(this)
     keepAlive(this, now)
     if (this.link !== undefined) syncAgain(this, now)
+    askGone(this, now)
+    perish(this, now)
     closeStep(this, now)
   }
 
   private nextDeadline(): number {
-    return earliest(this.retryAt, this.marksAt, this.lazyAt, this.pumpAt, this.pullsAt, this.handledAt, nextOfConnection(this))
+    return earliest(this.retryAt, this.marksAt, this.lazyAt, this.pumpAt, this.pullsAt, this.handledAt, this.perishAt, nextOfConnection(this))
   }
 
   /** Has the entries of conversations read that are not yet. */
@@ -310,6 +321,7 @@ export class Core {
     for (const id of this.convs.keys()) this.changedViews.add(id)
     this.convs.clear()
     this.dirty.clear()
+    this.goneAsk.clear()
   }
 
   /** An event about something stored: told once it is stored, and again if the program dies before. */

@@ -21,6 +21,8 @@ export interface EventMap {
   account: { type: FeedEventType; by: string; event: EntryEvent; seq: number }
   /** Too much was missed: these entries were left out; loadOlder reads them. */
   gap: { conversation: string; from: number; to: number }
+  /** What was said in from..to disappeared, as it was set to (SetLifetime). It has no other event, also where one waited. */
+  gone: { conversation: string; from: number; to: number }
   /** The server went back: everything synced was forgotten, and is read anew. */
   reset: Record<string, never>
 

@@ -24,6 +24,9 @@ function emit(k: Core, item: FeedItem, given: Entry | undefined): void {
     case "gap":
       k.events.emit("gap", { conversation, from, to: seq })
       return
+    case "gone":
+      k.events.emit("gone", { conversation, from, to: seq })
+      return
     case "recalled":
       k.events.emit("recalled", { conversation, seq, by: item.by })
       return

@@ -1,6 +1,7 @@
 import { earliest, type Core } from "./core.js"
 import { before, lastIsKept, passWindows, peerOf, theirs, type Conv } from "./conv.js"
 import { invalid } from "./errors.js"
+import { markIsGone } from "./perish.js"
 import { pull } from "./pull.js"
 import type { Receipt } from "./wire.js"
 import { passMentions, passRecalled, unnamed } from "./unread.js"
@@ -67,6 +68,7 @@ export function readUpTo(k: Core, cv: Conv, seq: number, count: number): void {
   passWindows(r, seq)
   passRecalled(r, seq)
   passMentions(r, seq)
+  markIsGone(k, cv)
   k.touch(cv, false)
 }
 

@@ -5,6 +5,7 @@ import { after, before, hides, lastIsKept, startAt, theirs, type Conv } from "./
 import { SkeinError, errorOf } from "./errors.js"
 import { askCount, countAt } from "./marks.js"
 import { forgetStored, settle } from "./outbox.js"
+import { arrivesLate } from "./perish.js"
 import { beginOf, stretchOf, takeStretch } from "./stretch.js"
 import type { Request } from "./sync.js"
 import { mentions, noteMention } from "./unread.js"
@@ -252,6 +253,7 @@ function extend(k: Core, r: Request, cv: Conv, f: Range): void {
   }
   const top = rec.low
   rec.low = low
+  f.entries = f.entries.map((e) => (e.seq < low || e.seq >= top ? e : arrivesLate(k, cv, e)))
   for (const e of f.entries) {
     if (e.seq < low || e.seq >= top) continue
     cv.put(e)

@@ -65,6 +65,17 @@ export interface Window {
   hidden: number
 }
 
+/** A period in which what is said disappears. SPEC §4.27. */
+export interface Lifetime {
+  /** The entry that began it; until is its last one, 0: it goes on. */
+  after: number
+  until: number
+  /** How long after it was stored an entry of it is gone. */
+  seconds: number
+  /** The last entry of it that was noticed here to be gone, 0: none. */
+  gone: number
+}
+
 /** What is known of a conversation. Lists in it are replaced, never changed. */
 export interface ConversationRecord {
   id: string
@@ -98,6 +109,8 @@ export interface ConversationRecord {
   /** The entry with the greatest pos that was applied. */
   newest: Newest | undefined
   mine: MyState | undefined
+  /** Ascending. */
+  lifetimes: readonly Lifetime[]
 }
 
 /** A message of this device that is not an applied entry yet. */
@@ -119,7 +132,7 @@ export interface OutboxRecord {
 /** An event that the program has not handled yet: what it tells is looked up by seq. */
 export interface FeedItem {
   n: number
-  kind: "entry" | "ack" | "failed" | "gap" | "reset" | "changed" | "recalled"
+  kind: "entry" | "ack" | "failed" | "gap" | "reset" | "changed" | "recalled" | "gone"
   conversation: string
   from: number
   seq: number

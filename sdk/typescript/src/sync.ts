@@ -8,6 +8,7 @@ import { errorOf, type SkeinError } from "./errors.js"
 import { delays, markLater } from "./marks.js"
 import { takeMine } from "./mine.js"
 import { renewIds, resend } from "./outbox.js"
+import { markIsGone, serverIs, stillGone, takeLifetimes } from "./perish.js"
 import { wantPull } from "./pull.js"
 import { applyEarly, has, newestOf, takeStretch, toldBy, type Stretch } from "./stretch.js"
 import { takeMentions, takeRecalled, withoutDeleted } from "./unread.js"
@@ -255,6 +256,7 @@ function applyState(k: Core, s: ConversationState, cold: boolean, kind: Request[
   }
   const r = cv.rec
   r.title = s.title ?? ""
+  takeLifetimes(k, cv, s)
   const low = takeWindows(cv, s)
   if (low > 0) raise(k, cv, low)
   dropOutside(k, cv, s.floor)
@@ -290,9 +292,12 @@ function takeUnread(k: Core, cv: Conv, s: ConversationState): number[] {
     passWindows(r, r.read)
     cv.sentRead = 0 // ours is ahead: tell again
     markLater(k, cv, delays.read)
+    markIsGone(k, cv)
   }
+  const counted = r.recalled
   const recalled = takeRecalled(r, s)
   takeMentions(k, cv, s)
+  stillGone(r, counted)
   const known = r.mine?.revision ?? 0
   takeMine(k, cv, s.mine, false)
   withoutDeleted(k, cv, known > (s.mine?.revision ?? 0))
@@ -402,7 +407,7 @@ export function onResync(k: Core): void {
 export function onPong(k: Core, f: NonNullable<ServerFrame["pong"]>): void {
   if (f.serverTimeMs > 0) {
     k.ids.setServerTime(f.serverTimeMs)
-    k.ahead = f.serverTimeMs - k.o.now()
+    serverIs(k, f.serverTimeMs)
     renewIds(k)
   }
   const p = k.ping

@@ -96,7 +96,7 @@ export function noteMention(k: Core, cv: Conv, seq: number, by: number, is: bool
 }
 
 /** Takes a message out of the unread mentions. False: only the server knows whether it is one. */
-function noMention(r: ConversationRecord, seq: number): boolean {
+export function noMention(r: ConversationRecord, seq: number): boolean {
   const known = r.mentions.includes(seq)
   const behind = behindAll(r.mentions, seq)
   if (known) r.mentions = without(r.mentions, seq)

@@ -1,5 +1,7 @@
-import { after, before, type Conv } from "./conv.js"
+import { change } from "./amend.js"
+import { after, before, theirs, type Conv } from "./conv.js"
 import type { Core } from "./core.js"
+import { blanked } from "./perish.js"
 import type { ConversationRecord, Window } from "./store.js"
 import { requestSync } from "./sync.js"
 import { KIND, type ConversationState, type Entry } from "./wire.js"
@@ -77,11 +79,9 @@ export function dropOutside(k: Core, cv: Conv, floor: number): void {
   const r = cv.rec
   if (floor >= r.low) raise(k, cv, Math.min(floor, r.high) + 1)
   const gaps = cv.kept().filter((e) => e.deleted !== true && !r.earlier.some((w) => w.first <= e.seq && e.seq <= w.until) && e.seq < r.first)
-  for (const e of gaps) {
-    const { conversation, seq, storedAtMs, kind, count, target, amended } = e
-    const place: Entry = { conversation, seq, storedAtMs, kind: kind ?? "", count, target, amended, deleted: true }
-    cv.put(place)
-    if (r.last?.seq === seq) r.last = place
-    k.op({ op: "entry", entry: place })
-  }
+  for (const e of gaps) change(k, cv, blanked(e))
+  if (gaps.length > 0) k.feed({ kind: "gone", conversation: r.id, from: gaps[0]!.seq, seq: gaps[gaps.length - 1]!.seq })
+  if (r.lifetimes.length === 0 && gaps.length === 0) return
+  r.recalled = r.recalled.filter((seq) => theirs(r, seq, seq) > 0)
+  r.mentions = r.mentions.filter((seq) => theirs(r, seq, seq) > 0)
 }
