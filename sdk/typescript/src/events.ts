@@ -43,7 +43,7 @@ export type Unsubscribe = () => void
 /** Who listens to what. A listener that throws does not keep the others from hearing. */
 export class Events {
   private readonly listeners = new Map<string, Set<(e: never) => void>>()
-  private readonly views = new Set<(conversations: readonly string[]) => void>()
+  private readonly views = new Set<(conversations: readonly string[]) => (() => void) | undefined>()
 
   on<K extends keyof EventMap>(name: K, f: (e: EventMap[K]) => void): Unsubscribe {
     let all = this.listeners.get(name)
@@ -56,19 +56,20 @@ export class Events {
     for (const f of [...(this.listeners.get(name) ?? [])] as ((e: EventMap[K]) => void)[]) guarded(() => f(e))
   }
 
-  /** Tells which conversations look other than before. */
-  onChanged(f: (conversations: readonly string[]) => void): Unsubscribe {
+  /** Tells which conversations look other than before. What f answers is called once all know. */
+  onChanged(f: (conversations: readonly string[]) => (() => void) | undefined): Unsubscribe {
     this.views.add(f)
     return () => this.views.delete(f)
   }
 
   changed(conversations: readonly string[]): void {
-    for (const f of [...this.views]) guarded(() => f(conversations))
+    const all = [...this.views].map((f) => f(conversations))
+    for (const f of all) if (f !== undefined) guarded(f)
   }
 }
 
 /** An error of the program's own is the program's: it is thrown where nobody of the client stands. */
-function guarded(f: () => void): void {
+export function guarded(f: () => void): void {
   try {
     f()
   } catch (e) {

@@ -1,7 +1,7 @@
 import type { Core, State } from "./core.js"
 import { hides, kindOf, peerOf, shown, type Conv } from "./conv.js"
 import type { SkeinError } from "./errors.js"
-import type { Events, Unsubscribe } from "./events.js"
+import { guarded, type Events, type Unsubscribe } from "./events.js"
 import { messageOf, type Message } from "./message.js"
 import { outboxMessages } from "./outbox.js"
 import type { MyState } from "./wire.js"
@@ -57,9 +57,11 @@ export function viewOf<T>(events: Events, concerns: (id: string) => boolean, com
   let stop: Unsubscribe | undefined
   const listen = (): void => {
     stop ??= events.onChanged((ids) => {
-      if (!ids.some(concerns)) return
+      if (!ids.some(concerns)) return undefined
       cached = undefined
-      for (const f of [...listeners]) f()
+      return () => {
+        for (const f of [...listeners]) guarded(f)
+      }
     })
   }
   return {

@@ -10,6 +10,8 @@ export class FakeServer {
   ahead = 0
   /** More of what is told of a conversation. */
   more: (conversation: string) => Partial<ConversationState> = () => ({})
+  /** After a message was stored, and told. */
+  onStored: (e: Entry) => void = () => undefined
   private pos = 0
 
   now(): number {
@@ -65,7 +67,9 @@ export class FakeServer {
       const old = this.journal.get(conversation)?.find((e) => e.id === id)
       const e = old ?? this.store({ conversation, id, sender: s.user, content })
       s.tell({ sendAck: { id, conversation, seq: e.seq, storedAtMs: e.storedAtMs, count: e.count, pos: e.pos! } })
-      if (old === undefined) this.push(e)
+      if (old !== undefined) return
+      this.push(e)
+      this.onStored(e)
     } else if (f.sync !== undefined) {
       s.tell(this.sync(f.sync.number, f.sync.position ?? ""))
     } else if (f.ping !== undefined) {

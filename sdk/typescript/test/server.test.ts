@@ -6,6 +6,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { test } from "node:test"
 import { WebSocket } from "ws"
+import { IdSource } from "../src/ids.js"
 import { Client, SkeinError, type ClientOptions, type EventMap, type Message, type WebSocketConstructor } from "../src/index.js"
 
 /** Starts bin/skein on a port of its own, and answers where it is. */
@@ -38,6 +39,42 @@ async function login(http: string, username: string): Promise<{ user: string; op
   const { tokens } = await post<{ tokens: { user: string; accessToken: string } }>(http, "AccountService/Register", { username, password: "correct horse", device })
   const options = { url: `${http.replace("http", "ws")}/ws`, getToken: () => tokens.accessToken, device, WebSocket: WebSocket as unknown as WebSocketConstructor }
   return { user: tokens.user, options }
+}
+
+const ids = new IdSource(Date.now)
+
+/** A server and clients for one test; they end with it. */
+async function withServer(f: (s: { http: string }, client: (o: ClientOptions) => Client) => Promise<void>): Promise<void> {
+  const data = mkdtempSync(join(tmpdir(), "skein-ts-"))
+  const s = await server(data)
+  const clients: Client[] = []
+  try {
+    await f(s, (o) => {
+      const c = new Client(o)
+      clients.push(c)
+      return c
+    })
+  } finally {
+    await Promise.all(clients.map((c) => c.close()))
+    await s.stop()
+    rmSync(data, { recursive: true, force: true })
+  }
+}
+
+/** Resolves once what is shown of the conversation fits. */
+function shown(c: Client, id: string, fits: (ms: readonly Message[]) => boolean): Promise<void> {
+  const { messages } = c.conversation(id)
+  return new Promise((resolve, reject) => {
+    const late = setTimeout(() => reject(new Error("it is not shown in time")), 10_000)
+    const look = (): void => {
+      if (!fits(messages.getSnapshot())) return
+      clearTimeout(late)
+      off()
+      resolve()
+    }
+    const off = messages.subscribe(look)
+    look()
+  })
 }
 
 /** The next event of that name that fits. */
@@ -100,4 +137,68 @@ test("two clients and a server: messages, marks, amendments, calls", { timeout: 
     await s.stop()
     rmSync(data, { recursive: true, force: true })
   }
+})
+
+test("polls, pins, one's own state, forwards, what is scheduled", { timeout: 60_000 }, async () => {
+  await withServer(async (s, client) => {
+    const [a, b] = await Promise.all([login(s.http, "ann"), login(s.http, "bob")])
+    const ann = client(a.options)
+    const bob = client(b.options)
+    await Promise.all([ann.connected(), bob.connected()])
+    const { group } = await ann.call("skein.v1.GroupService/CreateGroup", { name: "Tea", members: [b.user] })
+    const id = group?.conversation ?? ""
+    const there = ann.conversation(id)
+    if (bob.conversation(id).summary.getSnapshot() === undefined) await next(bob, "group", (e) => e.conversation === id)
+    const his = bob.conversation(id)
+
+    for (const anonymous of [false, true]) {
+      const asked = next(bob, "message", (m) => m.poll !== undefined)
+      const poll = await there.send(JSON.stringify({ question: "Which?", options: [{ id: "a", text: "green" }, { id: "b", text: "black" }] }), {
+        type: "poll", fallback: "Which?", poll: { options: [{ id: "a" }, { id: "b" }], anonymous },
+      })
+      assert.deepEqual((await asked).poll?.options?.map((o) => o.id), ["a", "b"])
+      const voted = next(ann, "changed", (m) => m.seq === poll.seq && m.poll?.voters === 1)
+      await his.vote(poll.seq, ["b"])
+      assert.deepEqual((await voted).poll?.options?.map((o) => [o.votes ?? 0, o.mine ?? false]), [[0, false], [1, false]])
+      await shown(bob, id, (ms) => ms.some((m) => m.seq === poll.seq && m.poll?.options?.[1]?.mine === true))
+      const over = next(bob, "changed", (m) => m.seq === poll.seq && (m.poll?.endedAtMs ?? 0) > 0)
+      await there.endPoll(poll.seq)
+      await over
+      await assert.rejects(his.vote(poll.seq, ["a"]), SkeinError)
+    }
+
+    const rule = await there.send("rule")
+    const pinned = next(bob, "changed", (m) => m.pinned !== undefined)
+    await there.pin(rule.seq)
+    assert.deepEqual([(await pinned).seq, (await pinned).pinned?.user], [rule.seq, a.user])
+    const { entries } = await bob.call("skein.v1.MessageService/ListPins", { conversation: id })
+    assert.deepEqual(entries?.map((e) => e.seq), [String(rule.seq)])
+    const unpinned = next(bob, "changed", (m) => m.seq === rule.seq && m.pinned === undefined)
+    await there.pin(rule.seq, true)
+    await unpinned
+
+    await there.setMyState({ pinned: true, folder: "work", draft: "later" })
+    const mine = there.summary.getSnapshot()?.mine
+    assert.deepEqual([mine?.pinned, mine?.folder, mine?.draft], [true, "work", "later"])
+    assert.equal(his.summary.getSnapshot()?.mine.pinned, undefined, "nobody else's")
+    await his.deleteForMe(rule.seq)
+    assert.ok(!his.messages.getSnapshot().some((m) => m.seq === rule.seq))
+    assert.ok(there.messages.getSnapshot().some((m) => m.seq === rule.seq))
+
+    const other = (await ann.call("skein.v1.GroupService/CreateGroup", { name: "Coffee", members: [b.user] })).group?.conversation ?? ""
+    const forwarded = next(bob, "message", (m) => m.conversation === other && m.forward !== undefined)
+    await ann.call("skein.v1.MessageService/ForwardMessages", { conversation: other, messages: [{ conversation: id, seq: String(rule.seq), id: ids.next() }] })
+    assert.deepEqual([(await forwarded).text, (await forwarded).forward?.sender], ["rule", a.user])
+
+    const later = (text: string): { conversation: string; id: string; content: { type: string; text: string } } => ({ conversation: other, id: ids.next(), content: { type: "text", text } })
+    const kept = later("tomorrow")
+    const day = String(ann.serverTimeMs() + 86_400_000)
+    await ann.call("skein.v1.MessageService/ScheduleMessage", { message: kept, atMs: day })
+    const { scheduled } = await ann.call("skein.v1.MessageService/ListScheduled", {})
+    assert.deepEqual(scheduled?.map((x) => [x.message?.content?.text, x.atMs]), [["tomorrow", day]])
+    const came = next(bob, "message", (m) => m.text === "now")
+    await ann.call("skein.v1.MessageService/ChangeScheduled", { id: kept.id, message: { ...kept, content: { type: "text", text: "now" } }, atMs: String(ann.serverTimeMs()) })
+    assert.equal((await came).sender, a.user)
+    await assert.rejects(ann.call("skein.v1.MessageService/CancelScheduled", { id: kept.id }), SkeinError)
+  })
 })
