@@ -1,42 +1,21 @@
 import type { Core } from "./core.js"
-import { before, after, kindOf, newRecord, shown, Conv, validId } from "./conv.js"
+import { before, after, newRecord, shown, Conv } from "./conv.js"
 import { SkeinError, invalid } from "./errors.js"
-import { fromUuid, toBase64, toUuid } from "./ids.js"
+import { toBase64, toUuid } from "./ids.js"
 import { markRead } from "./marks.js"
 import { messageOf, type Message } from "./message.js"
 import { onMyState } from "./mine.js"
 import { change } from "./amend.js"
-import { add, contentBytes } from "./outbox.js"
+import { add } from "./outbox.js"
 import { pageLimit, pull } from "./pull.js"
+import { sendOf, typeForm, type SendOptions } from "./sendform.js"
 import { noteHead } from "./sync.js"
 import { summaryOf, timeline, viewOf, type Summary, type View } from "./view.js"
 import type { Client, Request, Response } from "./client.js"
-import type { Entry, GroupMention, MyState, Poll, Range, Send } from "./wire.js"
-
-export interface SendOptions {
-  /** Of the content; default "text". [a-z0-9._-]{1,64} */
-  type?: string
-  /** Instead of text. */
-  data?: Uint8Array
-  /** Shown by who does not know the type. */
-  fallback?: string
-  extra?: Record<string, string>
-  replyTo?: number
-  mentions?: string[]
-  groupMention?: GroupMention
-  /** The server counts by it; what the options say stands in the content. */
-  poll?: Poll
-  silent?: boolean
-  noPreview?: boolean
-  /** Ids of uploads. */
-  media?: string[]
-  /** The program's own id (UUIDv7): sent again with it, it is the same message. */
-  id?: string
-}
+import type { Entry, MyState, Range } from "./wire.js"
 
 /** How often typing is told at most. */
 const typingEvery = 3000
-const typeForm = /^[a-z0-9._-]{1,64}$/
 
 /** A handle of a conversation; it need not exist yet. */
 export class Conversation {
@@ -100,10 +79,10 @@ export class Conversation {
   /** Tells the others that the user is typing; call it as often as you like. Without a connection it does nothing. */
   typing(): void {
     const now = this.k.o.now()
-    if (this.typedAt > 0 && now - this.typedAt < typingEvery) return
+    if (this.k.state !== "connected" || (this.typedAt > 0 && now - this.typedAt < typingEvery)) return
+    this.typedAt = now // before it is sent: many calls at once are one frame, too
     this.k.post([], () => {
       if (this.k.state !== "connected") return
-      this.typedAt = now
       this.k.send({ typing: { conversation: this.id } })
     })
   }
@@ -278,39 +257,4 @@ function mineOf(r: Response<"skein.v1.MessageService/SetMyState">): MyState | un
   for (const [name, v] of Object.entries(numbers)) if (v !== undefined) Object.assign(m, { [name]: Number(v) })
   for (const [name, v] of Object.entries({ conversation, pinned, hidden, draft, unread, folder })) if (v !== undefined) Object.assign(m, { [name]: v })
   return m
-}
-
-/** A Send, after a look at what no server takes: that must never get into the outbox. */
-export function sendOf(conversation: string, text: string, o: SendOptions): Omit<Send, "id"> & { id?: string } {
-  const kind = kindOf(conversation)
-  if (kind === "invalid") throw invalid(`${JSON.stringify(conversation)} is not a conversation`)
-  if (kind === "me") throw invalid("the own feed takes no messages")
-  const s: Omit<Send, "id"> & { id?: string } = { conversation, content: { type: o.type ?? "text" } }
-  if (o.data === undefined) s.content.text = text
-  else s.content.data = toBase64(o.data)
-  if (o.fallback) s.content.fallback = o.fallback
-  const { extra, replyTo, mentions, groupMention, poll, silent, noPreview, media } = o
-  for (const [name, v] of Object.entries({ extra, replyTo, mentions, groupMention, poll, silent, noPreview, media })) if (v !== undefined) Object.assign(s, { [name]: v })
-  if (o.id !== undefined) s.id = fromUuid(o.id)
-  check(s)
-  return s
-}
-
-const bytes = (s: string): number => new TextEncoder().encode(s).length
-/** A half of a pair of surrogates alone is no text. */
-const loneSurrogate = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/
-
-function check(s: Omit<Send, "id"> & { id?: string }): void {
-  const tooLarge = (message: string): SkeinError => new SkeinError({ code: "too_large", message })
-  const texts = [s.content.text, s.content.fallback, ...Object.values(s.extra ?? {})]
-  if (texts.some((t) => t !== undefined && loneSurrogate.test(t))) throw invalid("the text is not valid Unicode")
-  if (contentBytes(s) === 0) throw invalid("the message is empty")
-  if (!typeForm.test(s.content.type ?? "")) throw invalid("a content's type matches [a-z0-9._-]{1,64}")
-  if ((s.mentions?.length ?? 0) > 100) throw tooLarge("more than 100 mentions")
-  if ((s.mentions ?? []).some((u) => !validId(u))) throw invalid("a mention is not a user id")
-  if (bytes(s.content.fallback ?? "") > 1000) throw tooLarge("the fallback is longer than 1,000 bytes")
-  const extra = Object.entries(s.extra ?? {})
-  if (extra.length > 16) throw tooLarge("more than 16 keys in extra")
-  if (extra.some(([key]) => !typeForm.test(key))) throw invalid("a key of extra matches [a-z0-9._-]{1,64}")
-  if (extra.reduce((n, [key, v]) => n + bytes(key) + bytes(v), 0) > 4096) throw tooLarge("extra is longer than 4 KiB")
 }

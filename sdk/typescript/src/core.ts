@@ -418,6 +418,7 @@ export class Core {
     this.waiters.clear()
     this.state = "closed"
     this.stateError = why.code === "closed" ? undefined : why
+    this.events.changed([""])
     this.events.emit("state", { state: "closed", error: this.stateError })
     this.end()
   }

@@ -53,7 +53,8 @@ export class Events {
   }
 
   emit<K extends keyof EventMap>(name: K, e: EventMap[K]): void {
-    for (const f of [...(this.listeners.get(name) ?? [])] as ((e: EventMap[K]) => void)[]) guarded(() => f(e))
+    const all = this.listeners.get(name) as Set<(e: EventMap[K]) => void> | undefined
+    for (const f of [...(all ?? [])]) if (all?.has(f)) guarded(() => f(e)) // one before it may have ended it
   }
 
   /** Tells which conversations look other than before. What f answers is called once all know. */

@@ -1,3 +1,4 @@
+/// <reference lib="dom" />
 import type { ConversationRecord, FeedItem, Meta, Op, OutboxRecord, Snapshot, Store } from "./store.js"
 import type { Entry } from "./wire.js"
 

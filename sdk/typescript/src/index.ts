@@ -1,5 +1,6 @@
 export { Client, type Method, type Request, type Response } from "./client.js"
-export { Conversation, type SendOptions } from "./conversation.js"
+export { Conversation } from "./conversation.js"
+export type { SendOptions } from "./sendform.js"
 export { SkeinError, actionOf, type LocalCode } from "./errors.js"
 export { codes, type Action, type Code } from "./codes_gen.js"
 export type { CallOptions } from "./call.js"

@@ -7,6 +7,7 @@ import type { ClientFrame, ServerFrame } from "./wire.js"
 export class Socket {
   private readonly ws: WebSocketLike
   private live = true
+  private why: unknown
 
   constructor(
     make: WebSocketConstructor | undefined,
@@ -18,8 +19,15 @@ export class Socket {
     this.ws = new constructor(url, [protocol])
     this.ws.onopen = () => this.live && this.on.open()
     this.ws.onmessage = (e: { data: unknown }) => this.take(e.data)
-    this.ws.onerror = () => undefined // the close follows
-    this.ws.onclose = (e: { code: number; reason?: string }) => this.finish(errorOfClose(e.code, e.reason ?? ""))
+    this.ws.onerror = (e: unknown) => (this.why = e) // the close follows
+    this.ws.onclose = (e: { code: number; reason?: string }) => this.finish(errorOfClose(e.code, e.reason ?? "") ?? this.broken())
+  }
+
+  /** Why there is no connection, as far as the platform tells: browsers do not. */
+  private broken(): SkeinError {
+    const { message, error } = (this.why ?? {}) as { message?: unknown; error?: unknown }
+    const told = typeof message === "string" && message !== "" ? `: ${message}` : ""
+    return new SkeinError({ code: "offline", message: `the connection ended${told}`, cause: error ?? this.why })
   }
 
   private take(data: unknown): void {

@@ -71,3 +71,57 @@ test("what no server takes is refused before it gets into the outbox", async () 
   assert.deepEqual(c.outbox.getSnapshot(), [])
   await c.close()
 })
+
+test("what the server could not read as a message never gets into the outbox: its conversation would wait for ever", async () => {
+  const c = client(new MemoryStore())
+  const there = c.conversation("grp:a")
+  const wrong: [string, unknown][] = [
+    ["replyTo", 1.5], ["replyTo", NaN], ["replyTo", -1], ["mentions", "bob"], ["mentions", [1]], ["extra", { a: 1 }], ["extra", []], ["silent", "yes"],
+    ["media", [1]], ["fallback", 1], ["poll", 5], ["poll", { options: [{ id: 1 }] }], ["groupMention", "ALL"], ["type", 1], ["data", "x"], ["id", 5],
+  ]
+  for (const [field, v] of wrong) {
+    await assert.rejects(there.post("x", { [field]: v }), (e) => e instanceof SkeinError && e.code === "invalid_argument" && e.field === field, `${field}: ${String(v)}`)
+  }
+  for (const text of [42, {}, true, null, undefined]) await assert.rejects(there.post(text as string), isCode("invalid_argument"))
+  assert.deepEqual(c.outbox.getSnapshot(), [])
+  await there.post("x", { replyTo: 1, mentions: ["bob"], silent: true, poll: { options: [{ id: "a" }] } })
+  assert.equal(c.outbox.getSnapshot().length, 1)
+  await c.close()
+})
+
+test("who looks at the state is told of the end", async () => {
+  const c = client(new MemoryStore())
+  const seen: string[] = []
+  c.state.getSnapshot()
+  c.state.subscribe(() => seen.push(c.state.getSnapshot().state))
+  await c.close()
+  assert.equal(c.state.getSnapshot().state, "closed")
+  assert.equal(seen.at(-1), "closed")
+})
+
+test("a listener that another one ended hears nothing more", async () => {
+  const c = client(new MemoryStore())
+  const heard: string[] = []
+  let off = (): void => undefined
+  c.on("state", () => off())
+  off = c.on("state", (e) => heard.push(e.state))
+  await c.close()
+  assert.deepEqual(heard, [])
+})
+
+test("why there is no connection is told, as far as the platform says it", async () => {
+  class Refused extends Silent {
+    constructor() {
+      super()
+      setTimeout(() => {
+        const on = this as unknown as { onerror: (e: object) => void; onclose: (e: object) => void }
+        on.onerror({ message: "connect ECONNREFUSED 127.0.0.1:1" })
+        on.onclose({ code: 1006, reason: "" })
+      })
+    }
+  }
+  const c = new Client({ url: "ws://127.0.0.1:1/ws", getToken: () => "t", WebSocket: Refused, device: { id: "d" } })
+  const error = await new Promise<SkeinError | undefined>((done) => c.on("state", (e) => e.state === "disconnected" && done(e.error)))
+  assert.match(error?.message ?? "", /ECONNREFUSED/)
+  await c.close()
+})
