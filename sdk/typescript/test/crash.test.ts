@@ -63,12 +63,14 @@ class Program {
 
   async run(c: Client): Promise<void> {
     await c.connected()
-    while (this.posted < count) {
-      const n = this.posted
+    const post = async (n: number): Promise<void> => {
       const { stored } = await c.conversation(id).post(`ann ${n}`, { id: this.ids[n]! })
       if (this.waits) await stored
       this.posted++
     }
+    // At once, most of them wait in the outbox while the first one is under way.
+    if (!this.waits) await Promise.all(this.ids.map((_, n) => n).slice(this.posted).map(post))
+    while (this.posted < count) await post(this.posted)
     await this.until(c, () => c.outbox.getSnapshot().length === 0 && c.conversation(id).summary.getSnapshot()?.high === 2 * count)
   }
 
