@@ -127,7 +127,7 @@ function pause(k: Core, ms: number): Promise<void> {
   })
 }
 
-function abortable<T>(p: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+export function abortable<T>(p: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return p
   return new Promise((resolve, reject) => {
     const stop = (): void => reject(signal.reason as Error)

@@ -1,5 +1,5 @@
-import type { paths } from "./api_gen.js"
-import { call, whenConnected, type CallOptions } from "./call.js"
+import { abortable, call, whenConnected, type CallOptions } from "./call.js"
+import type { ChatClient, Method, Request, Response } from "./chat.js"
 import { beginClose, reconnectNow, startDial } from "./connect.js"
 import { dm, validId } from "./conv.js"
 import { Conversation } from "./conversation.js"
@@ -13,20 +13,8 @@ import { discard, outboxMessages, retry } from "./outbox.js"
 import { MemoryStore } from "./store.js"
 import { summaries, viewOf, type StateSnapshot, type Summary, type View } from "./view.js"
 
-type PathOf<M extends string> = `/api/${M}`
-
-/** The methods of the API: skein.v1.<Service>/<Method>. */
-export type Method = { [P in keyof paths]: P extends PathOf<infer M> ? M : never }[keyof paths]
-
-type Post<M extends Method> = paths[PathOf<M> & keyof paths] extends { post: infer P } ? P : never
-type JsonOf<C> = C extends { content: { "application/json": infer J } } ? J : never
-
-/** What a method is asked, and what it answers, in JSON: numbers of 64 bits are text. */
-export type Request<M extends Method> = Post<M> extends { requestBody: infer B } ? JsonOf<B> : never
-export type Response<M extends Method> = Post<M> extends { responses: { 200: infer R } } ? JsonOf<R> : never
-
 /** A user's device: one connection, one store. */
-export class Client {
+export class Client implements ChatClient {
   private readonly k: Core
   private readonly events = new Events()
   private readonly handles = new Map<string, Conversation>()
@@ -94,9 +82,10 @@ export class Client {
   }
 
   /** Resolves once what is in the store can be looked at and the first connection is made; rejects with why that will not be. */
-  async connected(): Promise<void> {
-    await this.k.do([], () => undefined)
-    await whenConnected(this.k)
+  async connected(signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted()
+    await abortable(this.k.do([], () => undefined), signal)
+    await abortable(whenConnected(this.k), signal)
   }
 
   /** Connects, where autoConnect is false. */

@@ -11,14 +11,15 @@ import { pageLimit, pull } from "./pull.js"
 import { sendOf, typeForm, type SendOptions } from "./sendform.js"
 import { noteHead } from "./sync.js"
 import { summaryOf, timeline, viewOf, type Summary, type View } from "./view.js"
-import type { Client, Request, Response } from "./client.js"
+import type { ChatConversation, EditOptions, MyStateChange, Request, Response } from "./chat.js"
+import type { Client } from "./client.js"
 import type { Entry, MyState, Range } from "./wire.js"
 
 /** How often typing is told at most. */
 const typingEvery = 3000
 
 /** A handle of a conversation; it need not exist yet. */
-export class Conversation {
+export class Conversation implements ChatConversation {
   /** What is shown: messages and events that are here, and behind them the outbox. */
   readonly messages: View<readonly Message[]>
   readonly summary: View<Summary | undefined>
@@ -179,7 +180,7 @@ export class Conversation {
   }
 
   /** Replaces what the user's own message says; what is not given is absent then. */
-  async edit(seq: number, text: string, o: Omit<SendOptions, "replyTo" | "media" | "poll"> = {}): Promise<void> {
+  async edit(seq: number, text: string, o: EditOptions = {}): Promise<void> {
     const { content, mentions, groupMention, extra } = sendOf(this.id, text, o)
     const request = { conversation: this.id, seq: String(seq), id: this.newId(), content, mentions, groupMention, extra } as Request<"skein.v1.MessageService/EditMessage">
     await this.stored((await this.client.call("skein.v1.MessageService/EditMessage", request)).seq)
@@ -218,7 +219,7 @@ export class Conversation {
   }
 
   /** Changes what the user set for themselves here: pinned, draft, folder, hidden … What is not named stays. SPEC §4.8. */
-  async setMyState(change: Omit<Request<"skein.v1.MessageService/SetMyState">, "conversation">): Promise<void> {
+  async setMyState(change: MyStateChange): Promise<void> {
     const r = await this.client.call("skein.v1.MessageService/SetMyState", { ...change, conversation: this.id })
     await this.k.do([this.id], () => onMyState(this.k, mineOf(r)))
   }
