@@ -182,4 +182,5 @@ function outside(k: Core, cv: Conv, by: Entry, target: number): void {
     k.touch(cv, true)
   }
   for (const r of k.requests.values()) if (r.kind === "history" && r.cv === cv) (r.amended ??= []).push(by)
+  k.tell("touched", { conversation: cv.rec.id, seq: target })
 }

@@ -151,6 +151,33 @@ export class Conversation implements ChatConversation {
     }
   }
 
+  /** Up to limit entries after seq, ascending, from the server and, as far as it reaches back, the store. None: seq is the last one here. */
+  async later(afterSeq: number, limit = 50): Promise<Message[]> {
+    const all: Message[] = []
+    for (let at = afterSeq; ; ) {
+      const { r, entries } = await this.k.do([this.id], () => {
+        const cv = this.known()
+        return { r: { ...cv.rec }, entries: shown(cv.rec, cv.kept()) }
+      })
+      const take = (es: readonly Entry[]): unknown => all.push(...es.slice(0, limit - all.length).map((e) => messageOf(e, this.k.meta.user, r)))
+      const from = after(r, at)
+      if (from >= r.low) {
+        take(entries.filter((e) => e.seq > at))
+        return all
+      }
+      const f = await this.page(from, limit - all.length, false)
+      take(shown(r, f.entries ?? []).filter((e) => e.seq < r.low))
+      if (all.length >= limit || f.lastSeq <= at) return all
+      at = Math.min(f.lastSeq, r.low - 1)
+    }
+  }
+
+  /** The message seq with up to limit entries before, and as many after it: two requests, wherever it lies. */
+  async around(seq: number, limit = 50): Promise<Message[]> {
+    const [upTo, after] = await Promise.all([this.history(seq + 1, limit + 1), this.later(seq, limit)])
+    return [...upTo, ...after]
+  }
+
   private async past(from: number, limit: number, clearedBelow: number): Promise<Entry[]> {
     let out: Entry[] = []
     for (let at = from; ; ) {
@@ -161,15 +188,15 @@ export class Conversation implements ChatConversation {
     }
   }
 
-  /** Asks the server for a page from seq down; 0: the newest. */
-  private page(from: number, limit: number): Promise<Range> {
+  /** Asks the server for a page from seq down (0: the newest), or up. */
+  private page(from: number, limit: number, backward = true): Promise<Range> {
     const k = this.k
     return new Promise((resolve, reject) => {
       k.post([this.id], () => {
         if (k.state !== "connected") throw new SkeinError({ code: "offline", message: "there is no connection" })
         const cv = k.convs.get(this.id) ?? new Conv(newRecord(this.id, 0), [])
         const done = (f: Range | undefined, e?: SkeinError): void => (f === undefined || e !== undefined ? reject(e ?? new SkeinError({ code: "offline" })) : resolve(f))
-        pull(k, { kind: "history", cv, at: 0, from, done }, true, Math.max(1, Math.min(limit, pageLimit(k))))
+        pull(k, { kind: "history", cv, at: 0, from, done }, backward, Math.max(1, Math.min(limit, pageLimit(k))))
       }, reject)
     })
   }

@@ -27,6 +27,8 @@ export interface EventMap {
   reset: Record<string, never>
 
   // Passing ones: not repeated after a restart.
+  /** A message that `messages` does not have was edited, taken back or the like: who shows it from `history` or `around` reads it again. */
+  touched: { conversation: string; seq: number }
   receipt: { conversation: string; user: string; received: number; read: number }
   myState: MyState & { conversation: string }
   typing: { conversation: string; user: string }

@@ -42,6 +42,8 @@ export interface Message {
   media: readonly Media[]
   preview: Preview | undefined
   streaming: boolean
+  /** How often all of a streamed message was replaced: a `part` with the same number goes on with its text. */
+  replaced: number
   cutOff: boolean
   /** Of the kind event. */
   event: EntryEvent | undefined
@@ -57,7 +59,7 @@ export function messageOf(e: Entry, user: string, marks?: ConversationRecord): M
     fallback: e.content?.fallback ?? "", extra: e.extra ?? {}, replyTo: e.replyTo ?? 0, mentions: e.mentions ?? [], groupMention: e.groupMention,
     recalled: e.recalled ?? false, editedAtMs: e.editedAtMs ?? 0, edits: e.edits ?? 0, reactions: e.reactions ?? [], poll: e.poll,
     pinned: e.pinned, silent: e.silent ?? false, forward: e.forward, media: e.media ?? [], preview: e.preview,
-    streaming: e.streaming ?? false, cutOff: e.cutOff ?? false, event: e.event,
+    streaming: e.streaming ?? false, replaced: e.replaced ?? 0, cutOff: e.cutOff ?? false, event: e.event,
   }
 }
 

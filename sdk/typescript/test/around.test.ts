@@ -1,0 +1,54 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { Client, MemoryStore, type Message } from "../src/index.js"
+import { FakeServer } from "./fake.js"
+
+const id = "dm:ann:bob"
+
+async function farBack(n: number): Promise<{ s: FakeServer; c: Client }> {
+  const s = new FakeServer()
+  for (let i = 1; i <= n; i++) s.store({ conversation: id, sender: "bob", content: { type: "text", text: `m${i}` } })
+  const c = new Client({ url: "ws://x/ws", getToken: () => "t", store: new MemoryStore(), WebSocket: s.webSocket("ann"), device: { id: "d" } })
+  await c.connected()
+  return { s, c }
+}
+
+const seqs = (ms: readonly Message[]): number[] => ms.map((m) => m.seq)
+const range = (a: number, b: number): number[] => Array.from({ length: b - a + 1 }, (_, i) => a + i)
+
+test("a jump far back takes two requests, and leaves what is shown as it is", async () => {
+  const { s, c } = await farBack(1000)
+  const v = c.conversation(id)
+  let pulls = 0
+  const take = s.take.bind(s)
+  s.take = (socket, f) => {
+    pulls += (f.pull === undefined ? 0 : 1) + (f.pulls?.pulls ?? []).length
+    take(socket, f)
+  }
+  assert.deepEqual(seqs(await v.around(300, 20)), range(280, 320))
+  assert.equal(pulls, 2)
+  assert.deepEqual(seqs(v.messages.getSnapshot()), [1000])
+  await c.close()
+})
+
+test("what follows is read up to the last one, also over the beginning of what is stored", async () => {
+  const { c } = await farBack(200)
+  const v = c.conversation(id)
+  await v.loadOlder(30)
+  assert.deepEqual(seqs(await v.later(150, 40)), range(151, 190))
+  assert.deepEqual(seqs(await v.later(190, 40)), range(191, 200))
+  assert.deepEqual(await v.later(200, 40), [])
+  assert.deepEqual(seqs(await v.around(2, 3)), range(1, 5))
+  assert.deepEqual(seqs(await v.around(199, 3)), range(196, 200))
+  await c.close()
+})
+
+test("who shows a message that is not in the view is told when it changes", async () => {
+  const { s, c } = await farBack(100)
+  const v = c.conversation(id)
+  await v.around(50, 5)
+  const told = new Promise((done) => c.on("touched", done))
+  s.push(s.store({ conversation: id, sender: "bob", kind: "ENTRY_KIND_RECALL", target: 50 }))
+  assert.deepEqual(await told, { conversation: id, seq: 50 })
+  await c.close()
+})
