@@ -127,8 +127,13 @@ function pause(k: Core, ms: number): Promise<void> {
   })
 }
 
+/** Waits no longer once the signal says so; what was begun goes on. */
 export function abortable<T>(p: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return p
+  if (signal.aborted) {
+    p.catch(() => undefined)
+    return Promise.reject(signal.reason as Error)
+  }
   return new Promise((resolve, reject) => {
     const stop = (): void => reject(signal.reason as Error)
     signal.addEventListener("abort", stop, { once: true })

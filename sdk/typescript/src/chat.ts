@@ -85,9 +85,13 @@ export interface ChatConversation {
   /** Tells the others that are connected something that is not kept, and may be lost. At most 1 KiB. */
   signal(type: string, data?: Uint8Array): void
   /** Reads older messages into `messages`; resolves with how many came: 0 is the beginning. */
-  loadOlder(limit?: number): Promise<number>
+  loadOlder(limit?: number, signal?: AbortSignal): Promise<number>
   /** Up to limit entries before seq (0: the newest), ascending. */
-  history(beforeSeq?: number, limit?: number): Promise<Message[]>
+  history(beforeSeq?: number, limit?: number, signal?: AbortSignal): Promise<Message[]>
+  /** Up to limit entries after seq, ascending; none: seq is the last one here. `touched` tells when one that is not in `messages` changes. */
+  later(afterSeq: number, limit?: number, signal?: AbortSignal): Promise<Message[]>
+  /** The message seq with up to limit entries before, and as many after it: two requests, wherever it lies. */
+  around(seq: number, limit?: number, signal?: AbortSignal): Promise<Message[]>
   recall(seq: number): Promise<void>
   edit(seq: number, text: string, o?: EditOptions): Promise<void>
   react(seq: number, reaction: string, remove?: boolean): Promise<void>

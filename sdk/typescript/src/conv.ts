@@ -1,4 +1,5 @@
 import type { ConversationRecord, Window } from "./store.js"
+import type { Summary } from "./view.js"
 import type { Entry, Newest, SeqRange } from "./wire.js"
 
 /** What came too soon: an entry, or, without one, all places up to last, told by their outcome. */
@@ -37,6 +38,8 @@ export class Conv {
   /** The running count at the read mark is not known; the server is asked. */
   uncounted = false
   ownReceived = 0
+  /** The line of the list, as it was last shown. */
+  line: Summary | undefined
   /** When something of it is gone next; and of each period, by its beginning, when the first entry is that is not. */
   perishAt = 0
   readonly alive = new Map<number, number>()

@@ -3,6 +3,7 @@ import { before, after, newRecord, shown, Conv } from "./conv.js"
 import { SkeinError, invalid } from "./errors.js"
 import { toBase64, toUuid } from "./ids.js"
 import { markRead } from "./marks.js"
+import { abortable } from "./call.js"
 import { messageOf, type Message } from "./message.js"
 import { onMyState } from "./mine.js"
 import { change } from "./amend.js"
@@ -99,9 +100,9 @@ export class Conversation implements ChatConversation {
   }
 
   /** Reads older messages into `messages`, at most limit entries; resolves with how many came: 0 is the beginning. */
-  loadOlder(limit = 50): Promise<number> {
+  loadOlder(limit = 50, signal?: AbortSignal): Promise<number> {
     this.loading ??= this.older(limit).finally(() => (this.loading = undefined))
-    return this.loading
+    return abortable(this.loading, signal)
   }
 
   private async older(limit: number): Promise<number> {
@@ -123,7 +124,11 @@ export class Conversation implements ChatConversation {
    * Up to limit entries before seq (0: the newest), ascending, from the store and, as far as that does not reach,
    * the server. What touches the window in the store is kept.
    */
-  async history(beforeSeq = 0, limit = 50): Promise<Message[]> {
+  history(beforeSeq = 0, limit = 50, signal?: AbortSignal): Promise<Message[]> {
+    return abortable(this.pages(beforeSeq, limit), signal)
+  }
+
+  private async pages(beforeSeq: number, limit: number): Promise<Message[]> {
     for (;;) {
       const w = await this.k.do([this.id], () => {
         const cv = this.k.convs.get(this.id)
@@ -152,7 +157,11 @@ export class Conversation implements ChatConversation {
   }
 
   /** Up to limit entries after seq, ascending, from the server and, as far as it reaches back, the store. None: seq is the last one here. */
-  async later(afterSeq: number, limit = 50): Promise<Message[]> {
+  later(afterSeq: number, limit = 50, signal?: AbortSignal): Promise<Message[]> {
+    return abortable(this.following(afterSeq, limit), signal)
+  }
+
+  private async following(afterSeq: number, limit: number): Promise<Message[]> {
     const all: Message[] = []
     for (let at = afterSeq; ; ) {
       const { r, entries } = await this.k.do([this.id], () => {
@@ -173,7 +182,11 @@ export class Conversation implements ChatConversation {
   }
 
   /** The message seq with up to limit entries before, and as many after it: two requests, wherever it lies. */
-  async around(seq: number, limit = 50): Promise<Message[]> {
+  around(seq: number, limit = 50, signal?: AbortSignal): Promise<Message[]> {
+    return abortable(this.beside(seq, limit), signal)
+  }
+
+  private async beside(seq: number, limit: number): Promise<Message[]> {
     const [upTo, after] = await Promise.all([this.history(seq + 1, limit + 1), this.later(seq, limit)])
     return [...upTo, ...after]
   }

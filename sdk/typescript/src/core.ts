@@ -7,6 +7,7 @@ import type { Limits, Newest, Pull, ServerFrame, Entry, ClientFrame, Welcome } f
 import type { Settings } from "./options.js"
 import type { Socket } from "./socket.js"
 import type { Request, Refused, PingState } from "./sync.js"
+import type { Message } from "./message.js"
 import type { Item, SendQueue } from "./outbox.js"
 import type { CallState } from "./call.js"
 import { closeStep, keepAlive, nextOfConnection, redial, startDial } from "./connect.js"
@@ -133,6 +134,9 @@ export class Core {
   readonly goneAsk = new Set<Conv>()
   goneAskAt = 0
   goneAsked = 0
+
+  /** The messages of entries and outbox records that were shown: what did not change is the same object. */
+  readonly shown = new WeakMap<object, Message>()
 
   // Marks.
   readonly markDue = new Set<Conv>()
@@ -367,6 +371,10 @@ export class Core {
     if (this.changedViews.size > 0) {
       const views = [...this.changedViews]
       this.changedViews.clear()
+      for (const id of views) {
+        const cv = this.convs.get(id)
+        if (cv !== undefined) cv.line = undefined
+      }
       this.events.changed(views)
     }
   }

@@ -75,7 +75,7 @@ export function readUpTo(k: Core, cv: Conv, seq: number, count: number): void {
 /** The program's markRead: stored, then told. */
 export function markRead(k: Core, cv: Conv, seq: number): void {
   const r = cv.rec
-  if (!Number.isSafeInteger(seq) || seq > r.head) throw invalid(`seq ${seq} is beyond the last entry, ${r.head}`)
+  if (!Number.isSafeInteger(seq) || seq < 0 || seq > r.head) throw invalid(`seq ${seq} is none of 0 to the last entry, ${r.head}`)
   const to = before(r, Math.min(seq, r.high) + 1)
   if (to <= r.read) return
   const count = countAt(cv, to)

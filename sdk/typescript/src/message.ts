@@ -53,7 +53,7 @@ export function messageOf(e: Entry, user: string, marks?: ConversationRecord): M
   const own = !!e.sender && e.sender === user
   return {
     conversation: e.conversation, seq: e.seq, id: e.id ? toUuid(e.id) : "", sender: e.sender ?? "", own,
-    status: own && e.kind === KIND.message ? tick(e.seq, marks) : "", error: undefined, atMs: e.storedAtMs,
+    status: statusOf(e, user, marks), error: undefined, atMs: e.storedAtMs,
     kind: e.kind === KIND.message ? "message" : e.kind === KIND.event ? "event" : "unknown",
     type: e.content?.type ?? "", text: e.content?.text ?? "", data: e.content?.data === undefined ? undefined : fromBase64(e.content.data),
     fallback: e.content?.fallback ?? "", extra: e.extra ?? {}, replyTo: e.replyTo ?? 0, mentions: e.mentions ?? [], groupMention: e.groupMention,
@@ -61,6 +61,10 @@ export function messageOf(e: Entry, user: string, marks?: ConversationRecord): M
     pinned: e.pinned, silent: e.silent ?? false, forward: e.forward, media: e.media ?? [], preview: e.preview,
     streaming: e.streaming ?? false, replaced: e.replaced ?? 0, cutOff: e.cutOff ?? false, event: e.event,
   }
+}
+
+export function statusOf(e: Entry, user: string, marks: ConversationRecord | undefined): Status {
+  return !!e.sender && e.sender === user && e.kind === KIND.message ? tick(e.seq, marks) : ""
 }
 
 function tick(seq: number, r: ConversationRecord | undefined): Status {

@@ -332,7 +332,15 @@ export function outboxMessages(k: Core, conversation?: string): Message[] {
   return [...k.items.values()]
     .filter((it) => conversation === undefined || it.rec.send.conversation === conversation)
     .sort((a, b) => a.rec.n - b.rec.n)
-    .map((it) => messageOfOutbox(it.rec, k.meta.user))
+    .map((it) => shownItem(k, it.rec))
+}
+
+function shownItem(k: Core, rec: OutboxRecord): Message {
+  const was = k.shown.get(rec)
+  if (was !== undefined && was.sender === k.meta.user) return was
+  const m = messageOfOutbox(rec, k.meta.user)
+  k.shown.set(rec, m)
+  return m
 }
 
 /** The ack will not come by itself; the messages stay in the outbox. */

@@ -38,7 +38,7 @@ export interface PingState {
 export interface Request {
   /**
    * sync: from the position. after: the same, after the list. page: a further page of the list.
-   * fill: forward, a hole. newest: to begin anew. history: backward, for the program. count: for a mark.
+   * fill: forward, a hole. newest: to begin anew. history: either way, for the program. count: for a mark.
    */
   kind: "sync" | "after" | "page" | "fill" | "newest" | "history" | "count"
   at: number

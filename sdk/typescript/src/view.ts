@@ -2,9 +2,10 @@ import type { Core, State } from "./core.js"
 import { hides, kindOf, peerOf, shown, type Conv } from "./conv.js"
 import type { SkeinError } from "./errors.js"
 import { guarded, type Events, type Unsubscribe } from "./events.js"
-import { messageOf, type Message } from "./message.js"
+import { messageOf, statusOf, type Message } from "./message.js"
 import { outboxMessages } from "./outbox.js"
-import type { MyState } from "./wire.js"
+import type { ConversationRecord } from "./store.js"
+import type { Entry, MyState } from "./wire.js"
 
 /**
  * Something that can be looked at: getSnapshot gives the same object until it is another, and subscribe tells
@@ -79,13 +80,17 @@ export function viewOf<T>(events: Events, concerns: (id: string) => boolean, com
 }
 
 export function summaryOf(k: Core, cv: Conv): Summary {
+  return (cv.line ??= makeSummary(k, cv))
+}
+
+function makeSummary(k: Core, cv: Conv): Summary {
   const r = cv.rec
   const mine: MyState = r.mine ?? { revision: 0 }
   const last = lastShown(cv)
   const kind = kindOf(r.id)
   return {
     id: r.id, kind: kind === "invalid" ? "group" : kind, title: r.title, peer: peerOf(r.id, k.meta.user),
-    last: last === undefined || last.seq < (mine.clearedBelow ?? 0) ? undefined : messageOf(last, k.meta.user, r),
+    last: last === undefined || last.seq < (mine.clearedBelow ?? 0) ? undefined : shownMessage(k, last, r),
     lastAtMs: r.lastAtMs, unread: cv.unread(), unreadMentions: r.mentions.length + r.mentionsMore, read: r.read,
     peerReceived: r.peerReceived, peerRead: r.peerRead, low: r.low, high: r.high, head: r.head,
     complete: r.low <= Math.max(r.earlier[0]?.first ?? r.first, mine.clearedBelow ?? 0, 1), member: r.until === 0, mine,
@@ -110,6 +115,19 @@ export function summaries(k: Core): Summary[] {
 /** Messages and events of a conversation as they are shown: those that are here, and behind them the outbox. */
 export function timeline(k: Core, id: string): Message[] {
   const cv = k.convs.get(id)
-  const stored = cv?.entries === undefined ? [] : shown(cv.rec, cv.entries).map((e) => messageOf(e, k.meta.user, cv.rec))
-  return [...stored.filter((m) => m.kind !== "unknown"), ...outboxMessages(k, id)]
+  const stored = cv?.entries === undefined ? [] : messagesOf(k, cv.rec, shown(cv.rec, cv.entries))
+  return [...stored, ...outboxMessages(k, id)]
+}
+
+/** Entries as they are shown. One that did not change is the same object as before. */
+export function messagesOf(k: Core, r: ConversationRecord, es: readonly Entry[]): Message[] {
+  return es.map((e) => shownMessage(k, e, r)).filter((m) => m.kind !== "unknown")
+}
+
+function shownMessage(k: Core, e: Entry, r: ConversationRecord): Message {
+  const was = k.shown.get(e)
+  if (was !== undefined && was.status === statusOf(e, k.meta.user, r)) return was
+  const m = messageOf(e, k.meta.user, r)
+  k.shown.set(e, m)
+  return m
 }

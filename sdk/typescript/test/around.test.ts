@@ -52,3 +52,32 @@ test("who shows a message that is not in the view is told when it changes", asyn
   assert.deepEqual(await told, { conversation: id, seq: 50 })
   await c.close()
 })
+
+test("what did not change is the same object as before", async () => {
+  const { s, c } = await farBack(10)
+  const v = c.conversation(id)
+  await v.loadOlder(30)
+  const before = v.messages.getSnapshot()
+  const line = c.conversation("dm:ann:bob").summary.getSnapshot()
+  const came = new Promise((done) => c.on("message", done))
+  s.push(s.store({ conversation: id, sender: "bob", content: { type: "text", text: "more" } }))
+  await came
+  const now = v.messages.getSnapshot()
+  assert.deepEqual([now.length, before.every((m, i) => m === now[i])], [11, true])
+  assert.notEqual(v.summary.getSnapshot(), line)
+  assert.equal(c.conversations.getSnapshot()[0], v.summary.getSnapshot())
+  await c.close()
+})
+
+test("a mark that is none is refused, and waiting for a page can be ended", async () => {
+  const { c } = await farBack(10)
+  const v = c.conversation(id)
+  for (const seq of [-1, 1.5, 11, NaN]) await assert.rejects(v.markRead(seq), (e) => (e as { code?: string }).code === "invalid_argument")
+  await assert.rejects(v.history(5, 5, AbortSignal.abort()), { name: "AbortError" })
+  await assert.rejects(v.around(5, 5, AbortSignal.abort()), { name: "AbortError" })
+  const stop = new AbortController()
+  const waiting = v.loadOlder(5, stop.signal)
+  stop.abort()
+  await assert.rejects(waiting, { name: "AbortError" })
+  await c.close()
+})
