@@ -149,10 +149,12 @@ bench: build ## the scenarios with their tables, about fourteen minutes; one alo
 	@test -z "$(POSTGRES)" || ./bin/skein-lab bench idle --postgres "$(POSTGRES)" --connections 2000 --duration 60s
 
 BASE ?= HEAD~1
+# More of its options, as COMPARE="--set search.index=off".
+COMPARE ?=
 bench-compare: build ## CPU time and allocations per message against BASE=<commit>, in turns in one run
 	@rm -rf bin/base && git worktree prune && git worktree add --detach bin/base $(BASE) >/dev/null
 	@cd bin/base && CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o ../skein-base ./cmd/skein; built=$$?; cd ../.. && git worktree remove --force bin/base && exit $$built
-	./bin/skein-lab bench compare bin/skein-base
+	./bin/skein-lab bench compare bin/skein-base $(COMPARE)
 
 cross: ## compile and link the server for the other platforms; check only looks whether it would compile
 	@for p in $(PLATFORMS); do \

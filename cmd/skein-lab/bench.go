@@ -440,6 +440,7 @@ type benchCompareCmd struct {
 	Base     string        `arg:"" type:"existingfile" help:"The other build of the server, of any version."`
 	Skein    skeinPath     `aliases:"head" help:"The build to judge; default: skein beside this program, or on PATH." placeholder:"PATH"`
 	Rounds   int           `default:"3" help:"Runs of each build and load; medians count."`
+	Set      []string      `name:"set" help:"A setting of the build to judge alone, e.g. search.index=off to leave out what follows the journal."`
 	Users    int           `default:"500" help:"Logged-in users."`
 	Rate     float64       `default:"8000" help:"Messages per second of the second load."`
 	Codec    string        `default:"pb" enum:"pb,json" help:"pb or json."`
@@ -465,7 +466,7 @@ func (c *benchCompareCmd) Run(ctx context.Context) error {
 		Connections: c.Users, Transport: "ws", Codec: c.Codec, Payload: 100, Window: 1, Duration: c.Duration, Warmup: 2 * time.Second,
 		Lab: self, Log: os.Stderr, Progress: lineFilter{os.Stderr},
 	}
-	r, err := bench.CompareBuilds(ctx, o, c.Base, head, c.Rate, c.Rounds)
+	r, err := bench.CompareBuilds(ctx, o, c.Base, head, c.Set, c.Rate, c.Rounds)
 	if err != nil {
 		return err
 	}

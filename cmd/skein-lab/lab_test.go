@@ -77,8 +77,11 @@ func TestLab(t *testing.T) {
 		t.Errorf("%d acknowledged by %q, floor %+v", r.Acked, r.Server.Version, r.Floor)
 	}
 	path := []string{"PATH=" + filepath.Dir(skein)}
-	if _, said, err := lab(t, path, "bench", "compare", skein, "--users", "200", "--rate", "1000", "--duration", "500ms", "--rounds", "1", "--max-cpu", "100", "--max-allocs", "100"); err != nil {
+	if _, said, err := lab(t, path, "bench", "compare", skein, "--users", "200", "--rate", "1000", "--duration", "500ms", "--rounds", "1", "--max-cpu", "100", "--max-allocs", "100", "--set", "search.index=off"); err != nil {
 		t.Errorf("compare, with the server on PATH: %v\n%s", err, said)
+	}
+	if _, said, err := lab(t, path, "bench", "compare", skein, "--users", "2", "--rounds", "1", "--set", "no.such=1"); err == nil || !strings.Contains(said, "no.such") {
+		t.Errorf("a setting that is none: %v\n%s", err, said)
 	}
 	for want, args := range map[string][]string{
 		"make build":    {"bench", "chat", "--users", "2"},

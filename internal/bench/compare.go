@@ -34,8 +34,9 @@ type Compare struct {
 }
 
 // CompareBuilds runs chat at saturation and at a fixed rate against both
-// binaries, rounds times each, taking turns.
-func CompareBuilds(ctx context.Context, o Options, base, head string, rate float64, rounds int) (*Comparison, error) {
+// binaries, rounds times each, taking turns. headSet are settings (key=value) of
+// head alone: an older base need not know them.
+func CompareBuilds(ctx context.Context, o Options, base, head string, headSet []string, rate float64, rounds int) (*Comparison, error) {
 	if !processesTell {
 		return nil, errUntold
 	}
@@ -53,6 +54,9 @@ func CompareBuilds(ctx context.Context, o Options, base, head string, rate float
 			for _, binary := range order {
 				o.Rate, o.GapMax = load.rate, 0
 				r, err := Chat(ctx, o, func(ctx context.Context, set ...string) (*Server, error) {
+					if binary == head {
+						set = append(set, headSet...)
+					}
 					return StartServer(ctx, binary, o.Log, set...)
 				}, false)
 				if err != nil {
