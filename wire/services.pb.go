@@ -3168,14 +3168,20 @@ func (x *RegisterGuestResponse) GetTokens() *Tokens {
 	return nil
 }
 
+// Either a password or the code and verifier of a login by a provider. SPEC §3.14.
 type UpgradeGuestRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// As in RegisterRequest.
+	// As in RegisterRequest. With a code it may be left out: then it is made of what the
+	// provider calls them.
 	Username string `protobuf:"bytes,1,opt,name=username,proto3" json:"username,omitempty"`
-	// 8 to 200 characters.
+	// 8 to 200 characters. Empty with a code.
 	Password string `protobuf:"bytes,2,opt,name=password,proto3" json:"password,omitempty"`
 	// The code of a registration link, where not everybody may register. SPEC §3.12.
-	Invitation    string `protobuf:"bytes,3,opt,name=invitation,proto3" json:"invitation,omitempty"`
+	Invitation string `protobuf:"bytes,3,opt,name=invitation,proto3" json:"invitation,omitempty"`
+	// What the browser came back with, as in FinishProviderLoginRequest. SPEC §3.13.
+	Code string `protobuf:"bytes,4,opt,name=code,proto3" json:"code,omitempty"`
+	// What the client made before it began, as in FinishProviderLoginRequest.
+	Verifier      string `protobuf:"bytes,5,opt,name=verifier,proto3" json:"verifier,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3227,6 +3233,20 @@ func (x *UpgradeGuestRequest) GetPassword() string {
 func (x *UpgradeGuestRequest) GetInvitation() string {
 	if x != nil {
 		return x.Invitation
+	}
+	return ""
+}
+
+func (x *UpgradeGuestRequest) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *UpgradeGuestRequest) GetVerifier() string {
+	if x != nil {
+		return x.Verifier
 	}
 	return ""
 }
@@ -14842,13 +14862,15 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\fdisplay_name\x18\x01 \x01(\tR\vdisplayName\x12(\n" +
 	"\x06device\x18\x02 \x01(\v2\x10.skein.v1.DeviceR\x06device\"A\n" +
 	"\x15RegisterGuestResponse\x12(\n" +
-	"\x06tokens\x18\x01 \x01(\v2\x10.skein.v1.TokensR\x06tokens\"m\n" +
+	"\x06tokens\x18\x01 \x01(\v2\x10.skein.v1.TokensR\x06tokens\"\x9d\x01\n" +
 	"\x13UpgradeGuestRequest\x12\x1a\n" +
 	"\busername\x18\x01 \x01(\tR\busername\x12\x1a\n" +
 	"\bpassword\x18\x02 \x01(\tR\bpassword\x12\x1e\n" +
 	"\n" +
 	"invitation\x18\x03 \x01(\tR\n" +
-	"invitation\":\n" +
+	"invitation\x12\x12\n" +
+	"\x04code\x18\x04 \x01(\tR\x04code\x12\x1a\n" +
+	"\bverifier\x18\x05 \x01(\tR\bverifier\":\n" +
 	"\x14UpgradeGuestResponse\x12\"\n" +
 	"\x04user\x18\x01 \x01(\v2\x0e.skein.v1.UserR\x04user\"\xa0\x02\n" +
 	"\x04User\x12\x0e\n" +

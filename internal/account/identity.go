@@ -177,31 +177,15 @@ func (s *Service) mayTake(ctx context.Context, p Provider, who im.ProviderClaims
 	return user, nil
 }
 
-// providedUser is a new user, called as the provider calls them as far as names go here:
-// with a number behind it where that is somebody's, or numbered, as it is held for somebody.
+// providedUser is a new user, called as the provider calls them as far as names go here.
 func (s *Service) providedUser(ctx context.Context, who im.ProviderClaims, numbered bool) (im.Credentials, error) {
 	id, err := newUserID(s.o.Random)
 	if err != nil {
 		return im.Credentials{}, err
 	}
-	base := usernameFrom(who)
-	name := base
-	for range 8 {
-		if !numbered {
-			_, err = s.store.UserByName(ctx, name)
-			if im.CodeOf(err) == im.CodeNotFound {
-				break
-			}
-			if err != nil {
-				return im.Credentials{}, err
-			}
-		}
-		numbered = false
-		var random [4]byte
-		if _, err := io.ReadFull(s.o.Random, random[:]); err != nil {
-			return im.Credentials{}, im.Wrap(err, im.CodeInternal, "the server has no random numbers")
-		}
-		name = fmt.Sprintf("%s-%05d", base, binary.BigEndian.Uint32(random[:])%100_000)
+	name, err := s.providedName(ctx, who, numbered)
+	if err != nil {
+		return im.Credentials{}, err
 	}
 	display, err := normalDisplayName(who.Name)
 	if err != nil {
@@ -210,6 +194,31 @@ func (s *Service) providedUser(ctx context.Context, who im.ProviderClaims, numbe
 	return im.Credentials{User: im.User{
 		ID: id, Username: name, DisplayName: display, DMPolicy: s.o.DefaultDMPolicy, FindPolicy: s.o.DefaultFindPolicy, Created: s.o.Now(),
 	}}, nil
+}
+
+// providedName is a username by what the provider calls somebody: with a number behind it
+// where that is somebody's, or numbered, as it is held for somebody.
+func (s *Service) providedName(ctx context.Context, who im.ProviderClaims, numbered bool) (string, error) {
+	base := usernameFrom(who)
+	name := base
+	for range 8 {
+		if !numbered {
+			_, err := s.store.UserByName(ctx, name)
+			if im.CodeOf(err) == im.CodeNotFound {
+				break
+			}
+			if err != nil {
+				return "", err
+			}
+		}
+		numbered = false
+		var random [4]byte
+		if _, err := io.ReadFull(s.o.Random, random[:]); err != nil {
+			return "", im.Wrap(err, im.CodeInternal, "the server has no random numbers")
+		}
+		name = fmt.Sprintf("%s-%05d", base, binary.BigEndian.Uint32(random[:])%100_000)
+	}
+	return name, nil
 }
 
 // usernameFrom makes a username of what a provider calls somebody, of 26 characters at

@@ -43,6 +43,7 @@ func startSSO(t *testing.T, change ...func(*account.Provider)) *sso {
 		o.Providers = []account.Provider{one}
 		o.SealKey = account.SealKey("the key of the tests")
 		o.ReturnURLs = []string{"https://app.example/done?from=sso"}
+		o.MaxGuests = 20
 	})
 	return &sso{f, p}
 }

@@ -48,7 +48,7 @@ func ownFailures() map[string][]im.Code {
 	one := func(codes ...im.Code) []im.Code { return codes }
 	say("AccountService", one(im.CodePermissionDenied, im.CodeAlreadyExists), "Register")
 	say("AccountService", one(im.CodePermissionDenied, im.CodeTooLarge), "RegisterGuest")
-	say("AccountService", one(im.CodePermissionDenied, im.CodeAlreadyExists), "UpgradeGuest")
+	say("AccountService", one(im.CodePermissionDenied, im.CodeAlreadyExists, im.CodeNotFound, im.CodeTooLate), "UpgradeGuest")
 	say("AccountService", one(im.CodeBadCredentials), "Login", "ChangePassword")
 	say("AccountService", one(im.CodeTotpRequired), "Login")
 	say("AccountService", one(im.CodeBadCredentials), "LoginWithCode", "BeginTotp", "ConfirmTotp", "DisableTotp", "NewRecoveryCodes", "DeleteAccount", "BeginExport")

@@ -86,17 +86,33 @@ func (c *Calls) registerGuest(ctx context.Context, actor im.Actor, r *wire.Regis
 }
 
 func (c *Calls) upgradeGuest(ctx context.Context, actor im.Actor, r *wire.UpgradeGuestRequest) (*wire.UpgradeGuestResponse, error) {
-	if err := first(
-		opaque("username", r.GetUsername(), maxUsernameBytes),
-		knownPassword("password", r.GetPassword()),
-		opaqueIf("invitation", r.GetInvitation(), maxTokenBytes),
-	); err != nil {
+	if err := validUpgrade(r); err != nil {
 		return nil, err
 	}
-	u, err := c.Accounts.UpgradeGuest(ctx, actor, account.Upgrade{Username: r.GetUsername(), Password: r.GetPassword(), Invitation: r.GetInvitation()})
+	u, err := c.Accounts.UpgradeGuest(ctx, actor, account.Upgrade{
+		Username: r.GetUsername(), Password: r.GetPassword(), Invitation: r.GetInvitation(), Code: r.GetCode(), Verifier: r.GetVerifier(),
+	})
 	if err != nil {
 		return nil, err
 	}
 	c.Contacts.ProfileChanged()
 	return &wire.UpgradeGuestResponse{User: wireUser(u)}, nil
+}
+
+// validUpgrade looks at the form of what a guest becomes a user by: a password, or a code.
+func validUpgrade(r *wire.UpgradeGuestRequest) error {
+	if r.GetCode() == "" && r.GetVerifier() == "" {
+		return first(
+			opaque("username", r.GetUsername(), maxUsernameBytes),
+			knownPassword("password", r.GetPassword()),
+			opaqueIf("invitation", r.GetInvitation(), maxTokenBytes),
+		)
+	}
+	return first(
+		opaqueIf("username", r.GetUsername(), maxUsernameBytes),
+		passwordIf(r.GetPassword()),
+		opaqueIf("invitation", r.GetInvitation(), maxTokenBytes),
+		opaque("code", r.GetCode(), maxTokenBytes),
+		verifier(r.GetVerifier()),
+	)
 }

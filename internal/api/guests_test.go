@@ -17,6 +17,9 @@ var guestCells = []cell{
 	{"AccountService/UpgradeGuest", "", "NT PD PD PD PD PD PD PD PD PD", func(s *scene) proto.Message {
 		return &wire.UpgradeGuestRequest{Username: "up-" + s.bob.username, Password: password}
 	}},
+	{"AccountService/UpgradeGuest", "by a provider", "NT PD PD PD PD PD PD PD PD PD", func(s *scene) proto.Message {
+		return &wire.UpgradeGuestRequest{Code: s.came("sub-" + s.away("")[4:20]), Verifier: theVerifier}
+	}},
 }
 
 // guestsMay are the methods that guests may call, besides those for which nobody needs a
@@ -55,6 +58,7 @@ func TestGuestMatrix(t *testing.T) {
 	w := newWorld(t)
 	differ := map[string]im.Code{ // from what a member gets
 		"AccountService/UpgradeGuest":                 "",
+		"AccountService/UpgradeGuest by a provider":   "",
 		"GroupService/JoinByLink":                     im.CodePermissionDenied, // its links let no guests in
 		"GroupService/JoinByLink where admins let in": im.CodePermissionDenied,
 		"GroupService/RequestToJoin":                  im.CodePermissionDenied,
@@ -173,6 +177,29 @@ func TestGuestComesByALink(t *testing.T) {
 	w.must(gus.token, "UserService/FindUser", &wire.FindUserRequest{Username: bob.username}, nil)
 	w.must(gus.token, "MessageService/SendMessage", &wire.SendMessageRequest{Conversation: group, Content: text("I stay")}, &send)
 	w.must(bob.token, "UserService/FindUser", &wire.FindUserRequest{Username: "gus"}, nil)
+}
+
+// A guest becomes a user by a provider: the same one, in the group where they were, and the
+// one who comes by the provider from then on.
+func TestGuestBecomesAUserByAProvider(t *testing.T) {
+	w := newWorld(t)
+	ann, gus := w.person("ann"), w.guest("Gus")
+	var g wire.CreateGroupResponse
+	w.must(ann.token, "GroupService/CreateGroup", &wire.CreateGroupRequest{Name: "g", Members: []string{gus.id}}, &g)
+	var up wire.UpgradeGuestResponse
+	in := &wire.UpgradeGuestRequest{Code: w.came("gus.hill"), Verifier: theVerifier}
+	w.must(gus.token, "AccountService/UpgradeGuest", in, &up)
+	if u := up.GetUser(); u.GetId() != gus.id || u.GetUsername() != "gus.hill" || u.GetDisplayName() != "Gus" || u.GetGuest() {
+		t.Errorf("the user is %v", u)
+	}
+	w.must(gus.token, "AccountService/UpgradeGuest", in, nil) // the answer was lost
+	w.must(ann.token, "GroupService/SetRole", &wire.SetRoleRequest{Conversation: g.GetGroup().GetConversation(), User: gus.id, Role: wire.Role_ROLE_ADMIN}, nil)
+	var login wire.FinishProviderLoginResponse
+	w.must("", "AccountService/FinishProviderLogin", &wire.FinishProviderLoginRequest{Code: w.came("gus.hill"), Verifier: theVerifier}, &login)
+	if login.GetCreated() || login.GetTokens().GetUser() != gus.id {
+		t.Errorf("logged in: %v", &login)
+	}
+	w.must(login.GetTokens().GetAccessToken(), "MessageService/SendMessage", &wire.SendMessageRequest{Conversation: g.GetGroup().GetConversation(), Content: text("I stay")}, nil)
 }
 
 // A guest writes to whom everybody may write to, as long as both are in a group; and they to

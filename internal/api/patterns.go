@@ -12,6 +12,7 @@ const (
 	anyPattern  = "^(dm:" + idChars + "{1,64}:" + idChars + "{1,64}|(grp|me):" + idChars + "{1,64})$"
 	typePattern = "^[a-z0-9._-]{1,64}$"
 	namePattern = "^[A-Za-z0-9_.-]{3,32}$"
+	maybeName   = "^([A-Za-z0-9_.-]{3,32})?$"
 	// namesPattern is of names as they are told: in lower case, or of nobody.
 	namesPattern = "^([a-z0-9_.-]{3,32})?$"
 	tokenPattern = "^[!-~]{1,512}$"

@@ -43,7 +43,8 @@ func stillUnseen(tx *writeTx, o im.ErasureOrder) error {
 }
 
 // UpgradeGuest makes a guest a user: already_exists when the username is taken, or held for
-// another; permission_denied: it is no guest, or the invitation does not hold any more.
+// another, or the identity is somebody's; permission_denied: it is no guest, or the
+// invitation does not hold any more.
 func (d *DB) UpgradeGuest(ctx context.Context, g im.GuestUpgrade, notices ...im.Promise) (u im.User, err error) {
 	err = d.tx(ctx, func(tx *writeTx) error {
 		if err := lockLiving(tx, g.User); err != nil {
@@ -78,6 +79,11 @@ func (d *DB) UpgradeGuest(ctx context.Context, g im.GuestUpgrade, notices ...im.
 		}
 		if err := useRegistrationLink(tx, g.Invitation, g.At); err != nil {
 			return err
+		}
+		if g.Identity != nil {
+			if err := linkNew(tx, g.Identity); err != nil {
+				return err
+			}
 		}
 		u.Username, u.FindPolicy, u.Guest = g.Username, g.FindPolicy, false
 		if _, err := tx.Exec("INSERT INTO profile_news (user_id) VALUES ($1) ON CONFLICT (user_id) DO UPDATE SET again = TRUE", g.User); err != nil {

@@ -56,13 +56,20 @@ func (d *DB) LinkIdentity(ctx context.Context, i im.Identity, most int, notices 
 		if n >= most {
 			return im.Errorf(im.CodeTooLarge, "an account has at most %d identities", most)
 		}
-		if err := insertIdentity(tx, &i); im.CodeOf(err) == im.CodeConflict {
-			return im.Errorf(im.CodeAlreadyExists, "somebody logs in as that already")
-		} else if err != nil {
+		if err := linkNew(tx, &i); err != nil {
 			return err
 		}
 		return promiseAll(tx, notices)
 	})
+}
+
+// linkNew is already_exists for an identity that is somebody's.
+func linkNew(tx *writeTx, i *im.Identity) error {
+	err := insertIdentity(tx, i)
+	if im.CodeOf(err) == im.CodeConflict {
+		return im.Errorf(im.CodeAlreadyExists, "somebody logs in as that already")
+	}
+	return err
 }
 
 func insertIdentity(tx *writeTx, i *im.Identity) error {

@@ -152,9 +152,12 @@ func (u UserID) MayBeGuest() bool { return strings.HasPrefix(string(u), GuestPre
 
 // GuestUpgrade is the one atomic step that makes a guest a user.
 type GuestUpgrade struct {
-	User                   UserID
+	User UserID
+	// PasswordHash is empty for who logs in by Identity.
 	Username, PasswordHash string
-	FindPolicy             FindPolicy
+	// Identity, when set, is the user's from then on.
+	Identity   *Identity
+	FindPolicy FindPolicy
 	// Invitation, when set, is the hash of a registration link of which this is a use.
 	Invitation []byte
 	At         time.Time

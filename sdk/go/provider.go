@@ -93,6 +93,16 @@ func (s Sessions) UpgradeGuest(ctx context.Context, username, password, invitati
 	return resp.User, err
 }
 
+// UpgradeGuestByProvider makes the user, a guest, the one whom the provider named: they log in
+// by it from then on. username may be empty: then it is made of what the provider calls them.
+// The session goes on. ErrAlreadyExists: the username is taken, or whom the provider named has
+// an account (Finish a further login to get into it). SPEC §3.14.
+func (s Sessions) UpgradeGuestByProvider(ctx context.Context, l *ProviderLogin, code, username string) (*wire.User, error) {
+	var resp wire.UpgradeGuestResponse
+	err := s.c.Call(ctx, accountService+"UpgradeGuest", &wire.UpgradeGuestRequest{Username: username, Code: code, Verifier: l.verifier}, &resp)
+	return resp.User, err
+}
+
 // LoginInBrowser logs in by a provider from a program on this machine: show is given the
 // address to open, and the browser comes back to a port of 127.0.0.1 that listens until
 // then. Errors are those of Begin and Finish; ErrPermission also if the provider let

@@ -72,7 +72,7 @@ func running(t *testing.T, more string) *server.Server {
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	s, err := server.Open(ctx, server.Options{Settings: map[string]string{
-		"data": filepath.Join(dir, "data"), "http.listen": at, "http.public_url": "http://" + at, "admin.listen": "", "accounts.providers": filepath.Join(dir, "providers.toml"), "gateway.drain_time": "100ms",
+		"data": filepath.Join(dir, "data"), "http.listen": at, "http.public_url": "http://" + at, "admin.listen": "", "accounts.providers": filepath.Join(dir, "providers.toml"), "gateway.drain_time": "100ms", "accounts.guests": "10",
 	}})
 	if err != nil {
 		stop()
@@ -198,5 +198,40 @@ func TestRealProviderCreatesNone(t *testing.T) {
 	s := running(t, "create = false")
 	if _, err := browse(t, s); !errors.Is(err, skein.ErrPermission) {
 		t.Errorf("they got in: %v", err)
+	}
+}
+
+
+// A guest who logs in at the provider is the user whom it named, on the connection that
+// goes on, and when they come by it again.
+func TestGuestByRealProvider(t *testing.T) {
+	s := running(t, "")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	tokens, err := skein.RegisterGuest(ctx, s.URL(), &wire.RegisterGuestRequest{DisplayName: "Gus", Device: &wire.Device{Id: "d1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := skein.Dial(ctx, "ws"+strings.TrimPrefix(s.URL(), "http")+"/ws", skein.WithToken(tokens.AccessToken), skein.WithDevice("d1", wire.DeviceClass_DEVICE_CLASS_WEB, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	login, err := skein.BeginProviderLogin(ctx, s.URL(), "zitadel", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := logIn(login.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := regexp.MustCompile("skb_[A-Za-z0-9_-]{43}").FindString(page)
+	u, err := c.Sessions().UpgradeGuestByProvider(ctx, login, code, "")
+	if err != nil || u.Id != tokens.User || u.DisplayName != "Gus" || u.Guest || !strings.HasPrefix(u.Username, "test-user") {
+		t.Fatal(u, err)
+	}
+	in, err := browse(t, s)
+	if err != nil || in.User != tokens.User {
+		t.Errorf("they come as %v, %v", in, err)
 	}
 }

@@ -49,6 +49,26 @@ func guests(a *accounts) {
 	_, err = a.db.UpgradeGuest(ctx, up)
 	a.code(err, im.CodePermissionDenied)
 
+	// By an identity: of two with one subject one becomes a user, and the other's row is as it was.
+	who := im.Identity{ID: "i1", User: "guest-b", Provider: "corp", Issuer: "https://sso.example", Subject: "sub", Username: "b", Created: start(), LastUsed: start()}
+	by := im.GuestUpgrade{User: "guest-b", Username: "bea", FindPolicy: im.FindAnyone, Identity: &who, At: start()}
+	a.ok(a.db.CreateUser(ctx, im.Credentials{User: im.User{ID: "guest-d", DisplayName: "G", Guest: true, Created: start().Add(3 * time.Hour)}}))
+	second := by
+	second.User, second.Username = "guest-d", "dee"
+	other := who
+	other.ID, other.User, second.Identity = "i2", "guest-d", &other
+	if u := get(a.db.UpgradeGuest(ctx, second)); u.Guest || u.Username != "dee" {
+		a.Errorf("upgraded by an identity: %+v", u)
+	}
+	_, err = a.db.UpgradeGuest(ctx, by)
+	a.code(err, im.CodeAlreadyExists)
+	if u := get(a.db.Users(ctx, []im.UserID{"guest-b"})); len(u) != 1 || !u[0].Guest || u[0].Username != "" {
+		a.Errorf("who was refused: %+v", u)
+	}
+	if i := get(a.db.IdentityOf(ctx, who.Issuer, "sub")); i.User != "guest-d" {
+		a.Errorf("the identity is %+v", i)
+	}
+
 	// Who is a user by now, or was seen, is not deleted as an unseen guest.
 	order := im.ErasureOrder{At: start().Add(2 * time.Hour), IfUnseen: start().Add(time.Hour)}
 	for id, want := range map[im.UserID]im.Code{"guest-a": im.CodeConflict, "guest-b": im.CodeConflict, "guest-c": ""} {
