@@ -201,7 +201,6 @@ func TestRealProviderCreatesNone(t *testing.T) {
 	}
 }
 
-
 // A guest who logs in at the provider is the user whom it named, on the connection that
 // goes on, and when they come by it again.
 func TestGuestByRealProvider(t *testing.T) {
