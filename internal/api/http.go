@@ -51,6 +51,9 @@ type HTTPOptions struct {
 	Media *media.Service
 	// Export makes exports; nil: there are none.
 	Export *export.Service
+	// Web is the web app: it gets what no path of the door's own has, and passes on
+	// to next what it does not know. nil: there is none, and / leads to /docs/.
+	Web func(next http.Handler) http.Handler
 	// Metrics gets the door's metrics; nil means none.
 	Metrics prometheus.Registerer
 }
@@ -70,7 +73,7 @@ type door struct {
 }
 
 // NewHTTP returns the HTTP door to logic: POST /api/skein.v1.<Service>/<Method>, /media/, /export,
-// /api/openapi.json, /api/docs, /docs/ and /claim.
+// /api/openapi.json, /api/docs, /docs/, /claim, and the web app.
 func NewHTTP(logic im.Logic, o HTTPOptions) http.Handler {
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -102,9 +105,16 @@ func NewHTTP(logic im.Logic, o HTTPOptions) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/api/", d.call)
 	d.pages(mux)
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+	var nothing http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		d.fail(w, r, "", http.StatusNotFound, im.Errorf(im.CodeNotFound, "there is nothing at this path"))
 	})
+	if d.o.Web != nil {
+		nothing = d.o.Web(nothing)
+	} else {
+		// Somebody who opens the server's address finds something.
+		mux.Handle("GET /{$}", http.RedirectHandler("/docs/", http.StatusFound))
+	}
+	mux.Handle("/", nothing)
 	all := http.NewServeMux()
 	all.Handle("/", compressed(mux))
 	all.HandleFunc(mediaPath, d.media)

@@ -43,8 +43,6 @@ func (d *door) pages(mux *http.ServeMux) {
 			http.ServeFileFS(w, r, static, "static/"+file)
 		})
 	}
-	// Somebody who opens the server's address finds something.
-	mux.Handle("GET /{$}", http.RedirectHandler("/docs/", http.StatusFound))
 	d.docs(mux)
 	page := template.Must(template.ParseFS(static, "static/claim.html"))
 	mux.HandleFunc("GET /claim", func(w http.ResponseWriter, r *http.Request) {

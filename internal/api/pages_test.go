@@ -51,6 +51,21 @@ func TestPagesAreClosed(t *testing.T) {
 	if w := do(h, request{method: "GET", path: "/"}); w.Code != 302 || w.Header().Get("Location") != "/docs/" {
 		t.Errorf("/: %d %v", w.Code, w.Header())
 	}
+	// With the web app / is its own, and so is what no path of the door's has; it hands back what it does not know.
+	web := NewHTTP(&fakeLogic{}, HTTPOptions{Web: func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/gone" {
+				next.ServeHTTP(w, r)
+				return
+			}
+			w.WriteHeader(http.StatusTeapot)
+		})
+	}})
+	for path, want := range map[string]int{"/": 418, "/people": 418, "/gone": 404, "/docs/": 200, "/claim": 200, "/api/x": 404} {
+		if w := do(web, request{method: "GET", path: path}); w.Code != want {
+			t.Errorf("%s with the web app: %d, want %d", path, w.Code, want)
+		}
+	}
 	if w := do(h, request{method: "GET", path: "/api/static/claim.html"}); w.Code != 404 {
 		t.Errorf("template is served: %d", w.Code)
 	}

@@ -41,6 +41,7 @@ import (
 	"github.com/skein-im/skein/internal/sticker"
 	"github.com/skein-im/skein/internal/transport/tcp"
 	"github.com/skein-im/skein/internal/transport/ws"
+	"github.com/skein-im/skein/internal/webapp"
 	"github.com/skein-im/skein/wire"
 	"github.com/skein-im/skein/wire/netio"
 )
@@ -421,7 +422,7 @@ func (a *App) openHTTP(lo wire.ListenOptions) (err error) {
 	}
 	if a.cfg.Is(config.RoleAPI) {
 		public.Handle("/", api.NewHTTP(a.ask, api.HTTPOptions{
-			Log: a.log, TrustedProxies: proxies, Origins: a.cfg.HTTP.Origins, Limiter: a.limiter, Credentials: a.credentials, Media: a.media, Export: a.exports, Metrics: a.metrics,
+			Log: a.log, TrustedProxies: proxies, Origins: a.cfg.HTTP.Origins, Limiter: a.limiter, Credentials: a.credentials, Media: a.media, Export: a.exports, Web: webapp.Handler, Metrics: a.metrics,
 		}))
 	}
 	if a.gateway == nil && !a.cfg.Is(config.RoleAPI) {

@@ -72,6 +72,7 @@ var allowed = []struct {
 	{"internal/gateway/here", []string{"internal/im", "wire", "internal/gateway/outgoing"}, "who is connected knows neither what is delivered nor how somebody logs in"},
 	{"internal/gateway/outgoing", []string{"internal/im", "internal/contract", "wire"}, "what waits to be written knows neither sessions nor who is connected"},
 	{"internal/api", []string{"internal/im", "internal/cache", "internal/contract", "internal/entrycodec", "internal/limits", "wire", "internal/account", "internal/contact", "internal/export", "internal/group", "internal/later", "internal/media", "internal/search", "proto"}, "an edge: it translates calls for the business, and shows the documents"},
+	{"internal/webapp", nil, "it serves files, and knows nothing of what they do"},
 	{"internal/export", []string{"internal/im", "internal/contract", "internal/media", "wire"}, "it asks what a client would, as its user, and knows neither who may read what nor where it is kept"},
 	{"internal/pg", []string{"internal/child"}, "it connects, and knows nothing of what is asked; pgtest starts servers"},
 	{"internal/schema", nil, "a rule about numbers"},

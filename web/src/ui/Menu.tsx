@@ -1,0 +1,83 @@
+import { ContextMenu as BaseContext } from "@base-ui/react/context-menu"
+import { Menu as Base } from "@base-ui/react/menu"
+import { Check } from "lucide-react"
+import type { ReactElement, ReactNode } from "react"
+import { cx } from "./cx.js"
+import s from "./Menu.module.css"
+
+export interface MenuProps {
+  /** The button that opens it. */
+  trigger: ReactElement
+  /** MenuItem, MenuCheck, MenuLine. */
+  children: ReactNode
+  align?: "start" | "center" | "end"
+  side?: "top" | "bottom" | "left" | "right"
+  open?: boolean
+  onOpenChange?: (open: boolean) => void
+}
+
+export function Menu({ trigger, children, align = "end", side = "bottom", open, onOpenChange }: MenuProps) {
+  return (
+    <Base.Root {...(open === undefined ? {} : { open })} {...(onOpenChange === undefined ? {} : { onOpenChange: (now: boolean) => onOpenChange(now) })}>
+      <Base.Trigger render={trigger} />
+      <Popup align={align} side={side}>{children}</Popup>
+    </Base.Root>
+  )
+}
+
+/** The same by the second mouse button, or a long tap, on what it is around. */
+export function ContextMenu({ children, menu }: { children: ReactElement; menu: ReactNode }) {
+  return (
+    <BaseContext.Root>
+      <BaseContext.Trigger render={children} />
+      <Popup>{menu}</Popup>
+    </BaseContext.Root>
+  )
+}
+
+function Popup({ children, align, side }: { children: ReactNode; align?: "start" | "center" | "end"; side?: "top" | "bottom" | "left" | "right" }) {
+  return (
+    <Base.Portal>
+      <Base.Positioner className={s.place} sideOffset={4} collisionPadding={8} {...(align === undefined ? {} : { align })} {...(side === undefined ? {} : { side })}>
+        <Base.Popup className={s.menu}>{children}</Base.Popup>
+      </Base.Positioner>
+    </Base.Portal>
+  )
+}
+
+export function MenuItem({ icon, danger = false, disabled = false, keys, onClick, children }: { icon?: ReactNode; danger?: boolean; disabled?: boolean; keys?: string; onClick?: () => void; children: ReactNode }) {
+  return (
+    <Base.Item className={cx(s.item, danger && s.danger)} disabled={disabled} onClick={onClick}>
+      {icon !== undefined && <span className={s.icon}>{icon}</span>}
+      <span className={s.text}>{children}</span>
+      {keys !== undefined && <kbd className={s.keys}>{keys}</kbd>}
+    </Base.Item>
+  )
+}
+
+export function MenuCheck({ checked, onChange, children }: { checked: boolean; onChange: (now: boolean) => void; children: ReactNode }) {
+  return (
+    <Base.CheckboxItem className={s.item} checked={checked} onCheckedChange={(now) => onChange(now)} closeOnClick>
+      <span className={s.icon}>{checked && <Check />}</span>
+      <span className={s.text}>{children}</span>
+    </Base.CheckboxItem>
+  )
+}
+
+export function MenuLine() {
+  return <Base.Separator className={s.line} />
+}
+
+/** A menu in a menu. */
+export function SubMenu({ icon, label, children }: { icon?: ReactNode; label: string; children: ReactNode }) {
+  return (
+    <Base.SubmenuRoot>
+      <Base.SubmenuTrigger className={s.item}>
+        {icon !== undefined && <span className={s.icon}>{icon}</span>}
+        <span className={s.text}>{label}</span>
+        <span aria-hidden="true" className={s.keys}>›</span>
+      </Base.SubmenuTrigger>
+      <Popup>{children}</Popup>
+    </Base.SubmenuRoot>
+  )
+}
