@@ -5,7 +5,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 TOOLS   := bin/tools
 export PATH := $(CURDIR)/$(TOOLS):$(PATH)
 
-.PHONY: help run build cross test test-ts test-kill test-faults test-powercut test-walk test-fuzz test-older test-schema test-mutants conformance check gen verify-gen cover bench bench-compare vuln deps cluster clean
+.PHONY: help run build web webapp cross test test-ts test-kill test-faults test-powercut test-walk test-fuzz test-older test-schema test-mutants conformance check gen verify-gen cover bench bench-compare vuln deps cluster clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -13,8 +13,22 @@ help: ## list the targets
 run: build ## build and start a server on ./data
 	./bin/skein serve
 
-build: ## bin/skein, the server, and bin/skein-lab, which measures it; static
+build: webapp ## bin/skein, the server with the web app, and bin/skein-lab, which measures it; static
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/ ./cmd/skein ./cmd/skein-lab
+
+# The web app is built anew when its sources, or those of the SDKs in it, changed. Without Node the server is built
+# without it, and says so to who opens it (docs/adr/0009-web-app.md).
+WEBAPP := internal/webapp/dist
+WEB_SOURCES = $(shell git ls-files -co --exclude-standard web sdk/typescript/src sdk/react/src internal/api/openapi.json)
+webapp:
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory $(WEBAPP)/index.html; \
+	else echo "npm is not here: this builds a server without the web app"; fi
+
+$(WEBAPP)/index.html: $(WEB_SOURCES)
+	cd web && npm ci --no-audit --no-fund --silent && npm run build --silent
+
+web: ## the web app, into internal/webapp/dist, where the server takes it from; needs Node 20.19 or later
+	cd web && npm ci --no-audit --no-fund --silent && npm run build --silent
 
 NODES ?= 3
 cluster: build ## NODES nodes over a PostgreSQL of their own on this machine, until Ctrl-C; more: deploy/cluster.sh --help
@@ -115,6 +129,7 @@ check: $(TOOLS)/staticcheck $(TOOLS)/buf verify-gen ## formatting, linters, gene
 	$(GO) mod verify >/dev/null
 	buf lint
 	cd sdk/typescript && npm ci --no-audit --no-fund --silent && npm run check --silent
+	cd web && npm ci --no-audit --no-fund --silent && npm run check --silent
 	@if git rev-parse -q --verify origin/main >/dev/null; then buf breaking --against '.git#ref=origin/main'; fi
 	$(GO) test ./test/house
 

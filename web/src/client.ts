@@ -1,0 +1,44 @@
+import { Client, IndexedDBStore, MemoryStore } from "@skein-im/client"
+import { accessToken, device, forget, session, type Session } from "./auth/session.js"
+import { http } from "./auth/http.js"
+import { claim } from "./locks.js"
+
+/** The one place where the app's client is made, and where everything of a user is taken away again. */
+
+const socket = (): string => new URL("/ws", location.href.replace(/^http/, "ws")).href
+
+/** The name of what a user's messages are kept in. */
+const database = (user: string): string => `skein-${user}`
+
+let current: { user: string; client: Client } | undefined
+
+/** The client of a session. A tab that is not the first one keeps nothing: a store belongs to one client. */
+export async function clientOf(s: Session): Promise<Client> {
+  if (current?.user === s.user) return current.client
+  await current?.client.close()
+  const store = (await claim(`skein.store.${s.user}`)) ? new IndexedDBStore(database(s.user)) : new MemoryStore()
+  const client = new Client({ url: socket(), getToken: accessToken, device: device(), client: "skein-web", store })
+  current = { user: s.user, client }
+  return client
+}
+
+/** Ends the session and takes away everything that this browser keeps of it. Offline the server is not told; its session lapses. */
+export async function logOut(): Promise<void> {
+  const s = session.getSnapshot()
+  const client = current?.client
+  current = undefined
+  if (s !== undefined) await http("skein.v1.AccountService/Logout", {}, s.accessToken).catch(() => undefined)
+  forget()
+  await client?.close().catch(() => undefined)
+  await wipe()
+  location.replace("/login")
+}
+
+/** Everything but the looks, and the name of this browser. */
+export async function wipe(): Promise<void> {
+  const databases = (await indexedDB.databases?.()) ?? []
+  for (const d of databases) if (d.name?.startsWith("skein")) indexedDB.deleteDatabase(d.name)
+  for (const k of Object.keys(localStorage)) if (k.startsWith("skein.") && !k.startsWith("skein.pref.") && k !== "skein.device") localStorage.removeItem(k)
+  sessionStorage.clear()
+  if ("caches" in globalThis) for (const name of await caches.keys()) if (!name.startsWith("skein-shell")) await caches.delete(name)
+}

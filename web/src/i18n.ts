@@ -1,0 +1,43 @@
+import { i18n, type Messages } from "@lingui/core"
+import { compileMessage } from "@lingui/message-utils/compileMessage"
+import { preference } from "./preferences.js"
+
+/** Languages that the app speaks, each by its own name. English is in the code; the others are catalogues. */
+export const languages = { en: "English", "zh-CN": "简体中文" } as const
+export type Language = keyof typeof languages
+
+const catalogues: Record<Exclude<Language, "en">, () => Promise<{ messages: Messages }>> = {
+  "zh-CN": () => import("./locales/zh-CN.po"),
+}
+
+/** The user's choice ("": the browser's). */
+export const language = preference<Language | "">("language", "", ["", "en", "zh-CN"])
+
+/** What the browser's languages come to. */
+function fitting(wanted: readonly string[]): Language {
+  for (const w of wanted) {
+    if (/^zh\b/i.test(w)) return "zh-CN"
+    if (/^en\b/i.test(w)) return "en"
+  }
+  return "en"
+}
+
+/** Speaks the language that is chosen. Resolves when its texts are there; without them it is English. */
+export async function speak(): Promise<void> {
+  const to = language.get() || fitting(navigator.languages)
+  let messages: Messages = {}
+  let spoken: Language = "en"
+  if (to !== "en") {
+    try {
+      messages = (await catalogues[to]()).messages
+      spoken = to
+    } catch (e) {
+      console.warn("texts were not loaded", to, e)
+    }
+  }
+  i18n.loadAndActivate({ locale: spoken, messages })
+  document.documentElement.lang = spoken
+}
+
+i18n.setMessagesCompiler(compileMessage)
+language.subscribe(() => void speak())

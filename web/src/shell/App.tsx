@@ -1,0 +1,41 @@
+import { i18n } from "@lingui/core"
+import { I18nProvider } from "@lingui/react"
+import { CSPProvider } from "@base-ui/react/csp-provider"
+import { Suspense } from "react"
+import { Redirect, Route, Switch } from "wouter"
+import { useSession } from "../auth/useSession.js"
+import { TooltipParts } from "../ui/Tooltip.js"
+import { Loading, Toasts } from "../ui/index.js"
+import { ErrorBoundary } from "./ErrorBoundary.js"
+import { Login, Register, Shell } from "./rooms.js"
+
+/** Everything: the pages of who is not logged in, or the shell. */
+export function App() {
+  return (
+    <I18nProvider i18n={i18n}>
+      <CSPProvider disableStyleElements>
+        <TooltipParts.Provider delay={500}>
+          <Toasts>
+            <ErrorBoundary whole>
+              <Suspense fallback={<Loading />}><Pages /></Suspense>
+            </ErrorBoundary>
+          </Toasts>
+        </TooltipParts.Provider>
+      </CSPProvider>
+    </I18nProvider>
+  )
+}
+
+function Pages() {
+  const session = useSession()
+  if (session === undefined) {
+    return (
+      <Switch>
+        <Route path="/register"><Register /></Route>
+        <Route path="/login"><Login /></Route>
+        <Route><Redirect to={`/login${location.pathname === "/" ? "" : `?next=${encodeURIComponent(location.pathname + location.search)}`}`} replace /></Route>
+      </Switch>
+    )
+  }
+  return <Shell key={session.user} />
+}

@@ -1,0 +1,21 @@
+import { Trans, useLingui } from "@lingui/react/macro"
+import { UserPlus } from "lucide-react"
+import { useLocation } from "wouter"
+import { useConversations } from "../hooks.js"
+import { Brand } from "../ui/Brand.js"
+import { Button, Empty } from "../ui/index.js"
+
+/** Nothing is open yet. */
+export function Start() {
+  const { t } = useLingui()
+  const [, go] = useLocation()
+  const none = useConversations().length === 0
+  if (none) {
+    return (
+      <Empty icon={<Brand />} title={t`Find the people you know`} action={<Button look="primary" icon={<UserPlus />} onClick={() => go("/people")}><Trans>Find people</Trans></Button>}>
+        <Trans>Ask somebody for their user name, and write to them.</Trans>
+      </Empty>
+    )
+  }
+  return <Empty icon={<Brand />} title={t`Choose a conversation`}><Trans>Or press Ctrl K to go anywhere.</Trans></Empty>
+}
