@@ -67,8 +67,9 @@ test: deps $(TOOLS)/gotestsum test-ts ## all tests, with the race detector
 
 # The SDK in TypeScript: installs what its tests need, from its lock file, and runs them; the scenarios of
 # sdk/conformance among them, against bin/skein-lab. Needs Node 20 or later.
-test-ts: build ## the tests of sdk/typescript
+test-ts: build ## the tests of sdk/typescript and sdk/react
 	cd sdk/typescript && npm ci --no-audit --no-fund --silent && npm test --silent
+	cd sdk/react && npm ci --no-audit --no-fund --silent && npm test --silent
 
 cover: deps ## coverage of internal/ by all tests
 	$(GO) test -coverpkg=./internal/... -coverprofile=bin/cover.out ./... >/dev/null
@@ -128,7 +129,8 @@ check: $(TOOLS)/staticcheck $(TOOLS)/buf verify-gen ## formatting, linters, gene
 	$(GO) mod tidy -e -diff
 	$(GO) mod verify >/dev/null
 	buf lint
-	cd sdk/typescript && npm ci --no-audit --no-fund --silent && npm run check --silent
+	cd sdk/typescript && npm ci --no-audit --no-fund --silent && npm run build --silent
+	cd sdk/react && npm ci --no-audit --no-fund --silent && npm run check --silent
 	cd web && npm ci --no-audit --no-fund --silent && npm run check --silent
 	@if git rev-parse -q --verify origin/main >/dev/null; then buf breaking --against '.git#ref=origin/main'; fi
 	$(GO) test ./test/house
