@@ -11,5 +11,5 @@ export default defineConfig({
       { find: /^@skein-im\/client\/test\/(.*)$/, replacement: client("test/$1.js") },
     ],
   },
-  test: { environment: "happy-dom", include: ["test/**/*.test.ts"], testTimeout: 10_000 },
+  test: { environment: "happy-dom", include: ["test/**/*.test.ts"], testTimeout: 30_000 },
 })

@@ -31,12 +31,15 @@ test("more than 200 users are asked in several calls", async () => {
 
 test("a change of a profile that the feed tells of is shown; others' profiles stay the same objects", async () => {
   const all = new Map([["bob", "Bob"], ["cara", "Cara"], ["ann", "Ann"]])
-  const w = await world((s) => people(s, all))
+  const event = (type: string, users: string[]) => ({ conversation: "me:ann", kind: "ENTRY_KIND_EVENT", event: { type: `EVENT_TYPE_${type}`, users } })
+  const w = await world((s) => {
+    people(s, all)
+    s.store(event("CONTACT_ACCEPTED", ["bob"]))
+  })
   const { result } = hook(w, () => [useUser("bob"), useUser("cara"), useUser("ann")] as const, undefined)
   await until(() => expect(result.current.map((u) => u?.displayName)).toEqual(["Bob", "Cara", "Ann"]))
   const cara = result.current[1]
   all.set("bob", "Robert")
-  const event = (type: string, users: string[]) => ({ conversation: "me:ann", kind: "ENTRY_KIND_EVENT", event: { type: `EVENT_TYPE_${type}`, users } })
   act(() => w.server.push(w.server.store(event("CONTACT_PROFILE_CHANGED", ["bob"]))))
   await until(() => expect(result.current[0]?.displayName).toBe("Robert"))
   expect(result.current[1]).toBe(cara)

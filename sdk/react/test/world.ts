@@ -67,6 +67,6 @@ export function hook<R, P>(w: World, f: (p: P) => R, initialProps: NoInfer<P>): 
   return renderHook(f, { wrapper: w.wrapper, initialProps })
 }
 
-export const until = (fits: () => void): Promise<void> => waitFor(fits, { timeout: 5000 })
+export const until = (fits: () => void): Promise<void> => waitFor(fits, { timeout: 15_000 })
 
 export const user = (id: string, displayName = id): User => ({ id, displayName })
