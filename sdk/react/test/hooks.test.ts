@@ -22,8 +22,8 @@ test("the connection, the list and the unread count follow the client", async ()
   act(() => w.server.push(w.server.store(said("grp:g", "two"))))
   await until(() => expect(list.result.current.all.map((c) => c.id)).toEqual(["grp:g", chat]))
   expect(list.result.current.unread.conversations).toBe(2)
-  act(() => [...w.server.sockets].forEach((s) => s.end(1006)))
-  await until(() => expect(list.result.current.state).toBe("disconnected"))
+  await act(() => w.client.close())
+  expect(list.result.current.state).toBe("closed")
 })
 
 test("what was selected renders again only when it changed", async () => {
