@@ -433,3 +433,30 @@ func TestPreviewPictures(t *testing.T) {
 		t.Error("named by a user:", code)
 	}
 }
+
+// The picture of a user or a group is everybody's who is signed in, and nobody's any more
+// once another one shows them. An upload of somebody else's is not made public by it.
+func TestPictureOfAUser(t *testing.T) {
+	w := newWorld(t)
+	ann, bob := w.person("ann"), w.person("bob")
+	fetch := func(token, id string) int {
+		return do(w.http, request{method: "GET", path: mediaPath + id, header: http.Header{"Authorization": {"Bearer " + token}}}).Code
+	}
+	picture := func(p person, id string) {
+		t.Helper()
+		w.must(p.token, "UserService/UpdateProfile", &wire.UpdateProfileRequest{Picture: &id}, nil)
+	}
+	one, two := w.draws(bob, 8), w.draws(bob, 9)
+	picture(ann, one)
+	if fetch(ann.token, one) != http.StatusNotFound {
+		t.Error("who names an upload of another one has it")
+	}
+	picture(bob, one)
+	if fetch(ann.token, one) != http.StatusOK || fetch("", one) != http.StatusUnauthorized {
+		t.Error("the picture of bob is not everybody's who is signed in, or a stranger's")
+	}
+	picture(bob, two)
+	if fetch(ann.token, one) != http.StatusNotFound || fetch(ann.token, two) != http.StatusOK {
+		t.Error("a picture of before is to be had, or the new one is not")
+	}
+}

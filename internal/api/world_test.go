@@ -211,7 +211,13 @@ func newWorld(t *testing.T) *world {
 	}
 	var shows atomic.Pointer[sticker.Service]
 	uploads := media.New(media.Options{
-		Shows:   func(ctx context.Context, id string) (bool, error) { return shows.Load().Shows(ctx, id) },
+		Shows: func(ctx context.Context, id string) (bool, error) {
+			shown, err := db.ShowsSomebody(ctx, id)
+			if err != nil || shown {
+				return shown, err
+			}
+			return shows.Load().Shows(ctx, id)
+		},
 		Uploads: db, Names: db, Store: blobs, Pictures: picture.NewMaker(picture.Options{}), Quota: im.MediaQuota{Bytes: 64 << 20, Open: 16}, MaxBytes: 4 << 20, Key: []byte("key"),
 	})
 	stickers := sticker.New(sticker.Options{Store: db})

@@ -101,7 +101,13 @@ func (a *App) makeMedia(adminKey string) error {
 	o := a.mediaOptions(store, adminKey)
 	o.Uploads, o.Names, o.Waits, o.Left = guestUploads{a.directory}, a.directory, a.waits, a.left
 	a.makeStickers()
-	o.Shows = a.stickers.Shows
+	o.Shows = func(ctx context.Context, upload string) (bool, error) {
+		shown, err := a.directory.ShowsSomebody(ctx, upload)
+		if err != nil || shown {
+			return shown, err
+		}
+		return a.stickers.Shows(ctx, upload)
+	}
 	a.media = media.New(o)
 	return nil
 }

@@ -115,6 +115,9 @@ func forgetUser(tx *writeTx, o im.ErasureOrder) error {
 	if err := holdFormerNames(tx, o.User); err != nil {
 		return err
 	}
+	if err := hidePicture(tx, userHolder, string(o.User)); err != nil {
+		return err
+	}
 	_, err := tx.Exec(`
 		UPDATE users SET deleted_at = CASE WHEN deleted_at = 0 THEN CAST($2 AS BIGINT) ELSE deleted_at END, username = NULL, display_name = $3, search_name = '', password_hash = '', admin = FALSE, guest = FALSE, profile = '', hide_reads = FALSE,
 			dm_policy = $4, find_policy = $5, presence_policy = $6, group_policy = $7 WHERE id = $1`,

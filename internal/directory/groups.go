@@ -79,8 +79,8 @@ func parseSettings(text string) (im.GroupSettings, error) {
 	return s, nil
 }
 
-// changeSettings makes a change of a group's settings. The group's row is locked.
-func changeSettings(tx *writeTx, c im.ConversationID, change *im.GroupChange) error {
+// changeSettings makes a user's change of a group's settings. The group's row is locked.
+func changeSettings(tx *writeTx, c im.ConversationID, by im.UserID, change *im.GroupChange) error {
 	var text string
 	if err := tx.QueryRow("SELECT settings FROM groups WHERE conversation = $1", c).Scan(&text); err != nil {
 		return err
@@ -89,7 +89,11 @@ func changeSettings(tx *writeTx, c im.ConversationID, change *im.GroupChange) er
 	if err != nil {
 		return err
 	}
+	was := settings.Picture
 	settings = settings.With(change)
+	if err := showPicture(tx, groupHolder, string(c), by, was, settings.Picture); err != nil {
+		return err
+	}
 	if text, err = formatSettings(&settings); err != nil {
 		return err
 	}

@@ -185,7 +185,7 @@ func applyRoster(tx *writeTx, p im.Promise, seq uint64) error {
 		}
 		return setRole(tx, c, p.Sender, im.RoleOwner)
 	case im.EventGroupChanged:
-		return changeSettings(tx, c, e.Group)
+		return changeSettings(tx, c, p.Sender, e.Group)
 	case im.EventGroupRenamed:
 		return exec("UPDATE groups SET name = $1 WHERE conversation = $2", e.Text, c)
 	case im.EventMemberAdded:

@@ -31,6 +31,9 @@ func (d *DB) UpdateUser(ctx context.Context, id im.UserID, change im.ProfileChan
 		if err := putUser(tx, &u); err != nil {
 			return err
 		}
+		if err := showPicture(tx, userHolder, string(id), id, was.Profile.Picture, u.Profile.Picture); err != nil {
+			return err
+		}
 		if !u.ShowsAs(&was) {
 			if _, err := tx.Exec("INSERT INTO profile_news (user_id) VALUES ($1) ON CONFLICT (user_id) DO UPDATE SET again = TRUE", id); err != nil {
 				return err

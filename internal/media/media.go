@@ -104,7 +104,7 @@ type Options struct {
 	// Left tells whether the account of a user was deleted: a link is theirs no more. Optional.
 	Left func(ctx context.Context, u im.UserID) (bool, error)
 	// Shows tells whether an upload is one that everybody who is signed in may fetch: the
-	// picture of a sticker. Optional.
+	// picture of a sticker, a user or a group. Optional.
 	Shows    func(ctx context.Context, id string) (bool, error)
 	Pictures *picture.Maker
 	Quota    im.MediaQuota

@@ -34,6 +34,7 @@ func RunPeople(t *testing.T, open func(t *testing.T) *directory.DB) {
 		{"ReadsHidden", readsHidden},
 		{"LastSeen", lastSeen},
 		{"Profile", profile},
+		{"PicturesOfPeople", picturesOfPeople},
 		{"ProfileNews", profileNews},
 		{"ProfileNewsRaced", profileNewsRaced},
 		{"ContactChangesAreSerial", contactChangesAreSerial},

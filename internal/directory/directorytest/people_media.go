@@ -26,10 +26,15 @@ func (p *people) piece(id string, start, size int64) {
 // ready makes a complete upload of a content.
 func (p *people) ready(id string, owner im.UserID, size int64, hash string) im.Upload {
 	p.Helper()
+	return p.readyAs("text/plain", id, owner, size, hash)
+}
+
+func (p *people) readyAs(mime, id string, owner im.UserID, size int64, hash string) im.Upload {
+	p.Helper()
 	u := upload(id, owner, size)
 	p.ok(p.db.CreateUpload(p.ctx, u, quota))
 	p.piece(id, 0, size)
-	u.Hash, u.Blob, u.MIME, u.Expires = hash, hash+"-"+id, "text/plain", at.Add(24*time.Hour)
+	u.Hash, u.Blob, u.MIME, u.Expires = hash, hash+"-"+id, mime, at.Add(24*time.Hour)
 	p.ok(p.db.DiscardBlobs(p.ctx, []string{u.Blob}, at.Add(time.Hour)))
 	p.ok(p.db.FinishUpload(p.ctx, u, at))
 	return u

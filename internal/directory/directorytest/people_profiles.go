@@ -45,6 +45,66 @@ func profile(p *people) {
 	}
 }
 
+// picturesOfPeople: an upload of one's own that shows oneself or a group stays, and is
+// everybody's to fetch, until another one does, or the account is deleted.
+func picturesOfPeople(p *people) {
+	p.users("a", "b")
+	c := im.ConversationID("grp:g")
+	p.group(c, "g", "a")
+	for _, id := range []string{"one", "two"} {
+		p.readyAs("image/png", id, "a", 1, "hash of "+id)
+	}
+	p.ready("words", "a", 1, "w")
+	user := func(u im.UserID, picture string) {
+		p.Helper()
+		_, err := p.db.UpdateUser(p.ctx, u, im.ProfileChange{Picture: &picture})
+		p.ok(err)
+	}
+	rev := uint64(0)
+	group := func(by im.UserID, picture string) {
+		p.Helper()
+		rev++
+		p.change(c, by, rev, rev+1, im.Event{Type: im.EventGroupChanged, Group: &im.GroupChange{Picture: &picture}})
+	}
+	want := func(shown, thrownAway string) {
+		p.Helper()
+		var s []string
+		for _, id := range []string{"one", "two", "words"} {
+			yes, err := p.db.ShowsSomebody(p.ctx, id)
+			p.ok(err)
+			if yes {
+				s = append(s, id)
+			}
+		}
+		equal(p, "shown", strings.Join(s, " "), shown)
+		due, err := p.db.DueUploads(p.ctx, at, 9)
+		p.ok(err)
+		equal(p, "thrown away", strings.Join(due, " "), thrownAway)
+	}
+	want("", "")
+	user("a", "one")
+	want("one", "")
+	user("b", "two") // of another one's
+	user("a", "words")
+	want("", "one") // no picture
+	user("a", "one")
+	user("a", "one")
+	group("a", "one")
+	want("one", "")
+	user("a", "two")
+	want("one two", "")
+	group("a", "https://example.org/p.png")
+	want("two", "one")
+	group("b", "two")
+	user("a", "")
+	want("", "one two")
+	user("a", "two")
+	want("two", "one")
+	_, _, err := p.db.BeginErasure(p.ctx, im.ErasureOrder{User: "a", At: at})
+	p.ok(err)
+	want("", "one two")
+}
+
 // tell has all news told and says who was told of whom, and how often it looked.
 func (p *people) tell(limit int) (told string, pages int) {
 	p.Helper()
