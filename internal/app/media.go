@@ -17,6 +17,7 @@ import (
 	"github.com/skein-im/skein/internal/media"
 	"github.com/skein-im/skein/internal/media/blob"
 	"github.com/skein-im/skein/internal/media/picture"
+	"github.com/skein-im/skein/internal/media/scan"
 	"github.com/skein-im/skein/internal/messaging"
 	"github.com/skein-im/skein/internal/platform"
 )
@@ -98,7 +99,10 @@ func (a *App) makeMedia(adminKey string) error {
 	if store == nil || err != nil {
 		return err
 	}
-	o := a.mediaOptions(store, adminKey)
+	o, err := a.mediaOptions(store, adminKey)
+	if err != nil {
+		return err
+	}
 	o.Uploads, o.Names, o.Waits, o.Left = guestUploads{a.directory}, a.directory, a.waits, a.left
 	a.makeStickers()
 	o.Shows = func(ctx context.Context, upload string) (bool, error) {
@@ -112,18 +116,26 @@ func (a *App) makeMedia(adminKey string) error {
 	return nil
 }
 
-func (a *App) mediaOptions(store media.Store, adminKey string) media.Options {
+func (a *App) mediaOptions(store media.Store, adminKey string) (media.Options, error) {
 	// The admin key is what all nodes have, and nobody else.
 	key := hmac.New(sha256.New, []byte(adminKey))
 	key.Write([]byte("skein media links"))
 	c := &a.cfg.Media
+	scanning := media.Scanning{Time: time.Duration(c.ScanTime), AtOnce: c.ScanAtOnce, Open: c.ScanSilence == "open"}
+	if c.Scanner != "" {
+		var err error
+		if scanning.Scan, err = scan.Parse(c.Scanner); err != nil {
+			return media.Options{}, fmt.Errorf("media.scanner: %w", err)
+		}
+	}
 	return media.Options{
+		Scanning: scanning,
 		Store:    store,
 		Pictures: picture.NewMaker(picture.Options{MaxPixels: int64(c.MaxPixels), Memory: int64(c.PictureMemory)}),
 		Quota:    im.MediaQuota{Bytes: int64(c.UserBytes), Open: openUploads, PerHour: c.UploadsPerHour},
 		MaxBytes: int64(c.MaxBytes), UploadTime: time.Duration(c.UploadTime), MinFree: int64(a.cfg.Journal.MinFree),
 		Key: key.Sum(nil), Now: a.now, Logger: a.log, Registerer: a.metrics,
-	}
+	}, nil
 }
 
 // makeMediaApart makes what takes uploads on a node without the role logic: it keeps and
@@ -140,7 +152,10 @@ func (a *App) makeMediaApart() error {
 	if err != nil {
 		return err
 	}
-	o := a.mediaOptions(store, clusterKey(a.cfg.Node.Secret))
+	o, err := a.mediaOptions(store, clusterKey(a.cfg.Node.Secret))
+	if err != nil {
+		return err
+	}
 	o.Elsewhere = &media.Elsewhere{Ask: a.node.Media}
 	o.Uploads = o.Elsewhere
 	a.media = media.New(o)

@@ -125,6 +125,10 @@ type Media struct {
 	UserBytes      Size     `toml:"user_bytes" doc:"Bytes of all uploads of a user that are kept; 0: no limit."`
 	UploadsPerHour int      `toml:"uploads_per_hour" doc:"Uploads that a user may begin in an hour; 0: no limit."`
 	UploadTime     Duration `toml:"upload_time" doc:"How long an upload may be incomplete before it is thrown away."`
+	Scanner        string   `toml:"scanner" doc:"A scanner for viruses that speaks clamd's protocol (INSTREAM): tcp://HOST:PORT or unix:///PATH. It is shown every upload before anybody may name or fetch it; what it finds something in is thrown away. The same on all nodes that take uploads. Empty: none."`
+	ScanTime       Duration `toml:"scan_time" doc:"How long the scanner may take for an upload."`
+	ScanAtOnce     int      `toml:"scan_at_once" doc:"Uploads that are shown to the scanner at a time, by this node; others wait."`
+	ScanSilence    string   `toml:"scan_silence" doc:"What becomes of an upload of which the scanner says nothing in time, or nothing that is a verdict: closed (nobody has it until there is one; one that is too long for the scanner is refused) or open (it is taken, and the log says so)."`
 }
 
 // Gateway are the limits of connections.
@@ -188,6 +192,7 @@ func Default() Config {
 		Groups:    Groups{MaxMembers: 10000, MaxPerUser: 1000, MaxAddsPerHour: 10000, MaxStrangersPerDay: 100},
 		Media: Media{
 			MaxBytes: 100 << 20, MaxPixels: 40_000_000, PictureMemory: 512 << 20, UserBytes: 10 << 30, UploadsPerHour: 1000, UploadTime: Duration(24 * time.Hour),
+			ScanTime: Duration(time.Minute), ScanAtOnce: 4, ScanSilence: "closed",
 		},
 		Gateway: Gateway{
 			MaxConnections: 100_000, MaxPerUser: 50, MaxPerAddress: 2000, SendRate: 200, SendBurst: 1000, Deflate: true, DrainTime: Duration(5 * time.Second),
@@ -262,6 +267,7 @@ func (c *Config) Check() error {
 	oneOf("accounts.device_policy", c.Accounts.DevicePolicy, "class", "all", "one")
 	oneOf("accounts.dm_policy", c.Accounts.DMPolicy, "contacts", "everyone")
 	oneOf("accounts.find_policy", c.Accounts.FindPolicy, "anyone", "contacts", "nobody")
+	oneOf("media.scan_silence", c.Media.ScanSilence, "closed", "open")
 	oneOf("search.index", c.Search.Index, "on", "off")
 	oneOf("previews.fetch", c.Previews.Fetch, "on", "off")
 	c.Previews.check(bad)
@@ -276,6 +282,7 @@ func (c *Config) Check() error {
 		"gateway.max_connections": int64(c.Gateway.MaxConnections), "gateway.max_per_user": int64(c.Gateway.MaxPerUser),
 		"messaging.max_pins": int64(c.Messaging.MaxPins), "gateway.send_burst": int64(c.Gateway.SendBurst), "journal.cache": int64(c.Journal.CacheBytes), "postgres.connections": int64(c.Postgres.Connections),
 		"media.max_bytes": int64(c.Media.MaxBytes), "media.max_pixels": int64(c.Media.MaxPixels), "media.picture_memory": int64(c.Media.PictureMemory), "media.upload_time": int64(c.Media.UploadTime),
+		"media.scan_time": int64(c.Media.ScanTime), "media.scan_at_once": int64(c.Media.ScanAtOnce),
 	}
 	for _, s := range settings(c) { // in the file's order
 		if n, ok := positive[s.Key]; ok && n <= 0 {

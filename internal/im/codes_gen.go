@@ -96,6 +96,8 @@ const (
 	CodePartMissing Code = "part_missing"
 	// The password is right, and the account needs a code of an authenticator app as well: LoginWithCode with Error.ticket, within 5 minutes.
 	CodeTotpRequired Code = "totp_required"
+	// The server's scanner found something harmful in the upload; it was thrown away.
+	CodeInfected Code = "infected"
 )
 
 // Action is what a client does about a code.
@@ -171,6 +173,7 @@ func Codes() []CodeInfo {
 		{CodeUnprocessable, 4813, 500, ActionFix},
 		{CodePartMissing, 4814, 409, ActionFix},
 		{CodeTotpRequired, 4815, 401, ActionFix},
+		{CodeInfected, 4816, 422, ActionFix},
 	}
 }
 
@@ -267,6 +270,8 @@ func (c Code) Info() CodeInfo {
 		return CodeInfo{c, 4814, 409, ActionFix}
 	case CodeTotpRequired:
 		return CodeInfo{c, 4815, 401, ActionFix}
+	case CodeInfected:
+		return CodeInfo{c, 4816, 422, ActionFix}
 	}
 	return CodeInfo{c, 4204, 500, ActionReconnect}
 }

@@ -18,7 +18,9 @@
 //     journal is asked an hour later, and every month from then on. So a message that is
 //     stored has its note, whatever crashed, and an upload without notes is named by
 //     nothing;
-//   - who names and who throws away hold the same lock, the upload's row.
+//   - who names and who throws away hold the same lock, the upload's row;
+//   - where there is a scanner, an upload is ready only after it had its verdict, on
+//     whatever node and after whatever crash: ready is what names and fetches ask for.
 //
 // Whatever is done twice, here or by another process, is done once: a piece is added at
 // the offset where it begins, an upload is finished once, a note is settled only as it
@@ -107,6 +109,8 @@ type Options struct {
 	// picture of a sticker, a user or a group. Optional.
 	Shows    func(ctx context.Context, id string) (bool, error)
 	Pictures *picture.Maker
+	// Scanning is optional.
+	Scanning Scanning
 	Quota    im.MediaQuota
 	// MaxBytes is how long an upload may be.
 	MaxBytes int64
@@ -150,6 +154,8 @@ type Service struct {
 	end  context.CancelFunc
 	done sync.WaitGroup
 
+	scans chan struct{} // has one for each upload that is shown to the scanner
+
 	mu   sync.Mutex
 	busy map[string]bool
 	same atomic.Bool // bytes are where the other nodes keep theirs
@@ -174,7 +180,7 @@ func New(o Options) *Service {
 	}
 	m := newMetrics(o.Registerer)
 	o.Store = counted{o.Store, m}
-	s := &Service{o: o, m: m, busy: map[string]bool{}}
+	s := &Service{o: o, m: m, scans: make(chan struct{}, o.Scanning.AtOnce), busy: map[string]bool{}}
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
 }

@@ -17,6 +17,8 @@ type metrics struct {
 	pictures                 prometheus.Gauge
 	pictureSeconds           prometheus.Histogram
 	errors                   *prometheus.CounterVec
+	scans                    *prometheus.CounterVec
+	scanSeconds              prometheus.Histogram
 }
 
 func newMetrics(r prometheus.Registerer) *metrics {
@@ -31,6 +33,13 @@ func newMetrics(r prometheus.Registerer) *metrics {
 			Name: "skein_media_picture_seconds", Help: "How long looking at a picture took, and making its thumbnail; waiting for memory included.", Buckets: prometheus.ExponentialBuckets(0.01, 2.5, 10),
 		}),
 		errors: p.NewCounterVec(prometheus.CounterOpts{Name: "skein_media_store_errors_total", Help: "Times that the place of uploads could not write, read, remove, or tell how much room there is."}, []string{"what"}),
+	}
+	m.scans = p.NewCounterVec(prometheus.CounterOpts{Name: "skein_media_scans_total", Help: "Uploads that were shown to the scanner for viruses, by its verdict; failed: there was none."}, []string{"verdict"})
+	m.scanSeconds = p.NewHistogram(prometheus.HistogramOpts{
+		Name: "skein_media_scan_seconds", Help: "How long the scanner took for an upload.", Buckets: prometheus.ExponentialBuckets(0.01, 2.5, 10),
+	})
+	for _, what := range []string{scanClean, scanInfected, scanFailed} {
+		m.scans.WithLabelValues(what)
 	}
 	for _, what := range []string{"write", "read", "remove", "room"} {
 		m.errors.WithLabelValues(what)

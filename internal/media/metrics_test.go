@@ -33,18 +33,7 @@ func TestMetrics(t *testing.T) {
 			w.ok(s.Drop(t.Context(), "ann", u.ID))
 		}
 	}
-	all, err := r.Gather()
-	w.ok(err)
-	got := map[string]float64{}
-	for _, f := range all {
-		for _, m := range f.Metric {
-			name := f.GetName()
-			for _, l := range m.Label {
-				name += " " + l.GetValue()
-			}
-			got[name] = m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
-		}
-	}
+	got := w.metrics(r)
 	for name, want := range map[string]float64{
 		"skein_media_uploads_total begun": 2, "skein_media_uploads_total completed": 2, "skein_media_uploads_total thrown_away": 1,
 		"skein_media_bytes_total received": float64(20_000 + len(pngOf(t, 30))), "skein_media_pictures": 0, "skein_media_picture_seconds": 1,
@@ -57,4 +46,22 @@ func TestMetrics(t *testing.T) {
 	if n := got["skein_media_bytes_total given"]; n <= 20_000 {
 		t.Errorf("%v bytes were given", n)
 	}
+}
+
+// metrics are what a registry has, by name and labels; of a histogram how many it counted.
+func (w *world) metrics(r *prometheus.Registry) map[string]float64 {
+	w.Helper()
+	all, err := r.Gather()
+	w.ok(err)
+	got := map[string]float64{}
+	for _, f := range all {
+		for _, m := range f.Metric {
+			name := f.GetName()
+			for _, l := range m.Label {
+				name += " " + l.GetValue()
+			}
+			got[name] = m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+		}
+	}
+	return got
 }

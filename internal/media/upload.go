@@ -13,6 +13,7 @@ import (
 
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/media/picture"
+	"github.com/skein-im/skein/internal/media/scan"
 )
 
 // ErrChecksum: the bytes are not those of the checksum. Nothing of them was kept.
@@ -243,20 +244,12 @@ func (s *Service) finish(ctx context.Context, u im.Upload) (im.Upload, error) {
 		return u, err
 	}
 	done := u
-	if err := s.look(ctx, &done, pieces); err != nil {
-		if errors.Is(err, picture.ErrBroken) || errors.Is(err, picture.ErrLarge) {
-			if err := s.drop(ctx, u.ID, u.Owner); err != nil {
-				return u, err
-			}
-			if errors.Is(err, picture.ErrLarge) {
-				return u, im.TooLarge("media", "%v", err)
-			}
-			return u, im.Wrong("media", "%v", err)
-		}
-		if errors.Is(err, fs.ErrNotExist) {
-			return s.lost(ctx, u)
-		}
-		return u, failed(err)
+	err = s.scanned(ctx, &u, pieces)
+	if err == nil {
+		err = s.look(ctx, &done, pieces)
+	}
+	if err != nil {
+		return s.notTaken(ctx, u, err)
 	}
 	done.Ready, done.Expires = true, s.o.Now().Add(unnamedTime)
 	err = s.o.Uploads.FinishUpload(ctx, done, s.o.Now())
@@ -267,6 +260,28 @@ func (s *Service) finish(ctx context.Context, u im.Upload) (im.Upload, error) {
 		s.m.completed.Inc()
 	}
 	return s.own(ctx, u.Owner, u.ID) // conflict: somebody else finished it, or threw it away
+}
+
+// notTaken is an upload that was not made ready: one that no further look would change is
+// thrown away.
+func (s *Service) notTaken(ctx context.Context, u im.Upload, why error) (im.Upload, error) {
+	var told error
+	switch {
+	case errors.Is(why, errInfected):
+		told = im.Errorf(im.CodeInfected, "the scanner of this server found something harmful in the upload")
+	case errors.Is(why, picture.ErrLarge), errors.Is(why, scan.ErrTooLong):
+		told = im.TooLarge("media", "%v", why)
+	case errors.Is(why, picture.ErrBroken):
+		told = im.Wrong("media", "%v", why)
+	case errors.Is(why, fs.ErrNotExist):
+		return s.lost(ctx, u)
+	default:
+		return u, failed(why)
+	}
+	if err := s.drop(ctx, u.ID, u.Owner); err != nil && im.CodeOf(err) != im.CodeNotFound {
+		return u, err
+	}
+	return u, told
 }
 
 // lost is an upload of which pieces are not there. Somebody else finished it, and they were

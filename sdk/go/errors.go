@@ -71,6 +71,7 @@ var (
 	ErrTooLate         error = &Error{Code: wire.CodeTooLate}
 	ErrBadCredentials  error = &Error{Code: wire.CodeBadCredentials}
 	ErrRateLimited     error = &Error{Code: wire.CodeRateLimited}
+	ErrInfected        error = &Error{Code: wire.CodeInfected}
 	ErrTOTPRequired    error = &Error{Code: wire.CodeTotpRequired}
 )
 

@@ -114,6 +114,8 @@ export const codes = {
   part_missing: 4814,
   /** The password is right, and the account needs a code of an authenticator app as well: LoginWithCode with Error.ticket, within 5 minutes. */
   totp_required: 4815,
+  /** The server's scanner found something harmful in the upload; it was thrown away. */
+  infected: 4816,
 } as const
 
 /** A code of the catalogue. */
