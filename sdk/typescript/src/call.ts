@@ -50,12 +50,12 @@ export function onResult(k: Core, f: NonNullable<ServerFrame["result"]>): void {
 /**
  * Asks until it is answered. If the connection is lost before, or the server does not know what came of the
  * call, it is asked again with the same key, and carried out once. Of a server that takes no keys only
- * what changes nothing, or does the same again, is asked again.
+ * what changes nothing, or does the same again, is asked again. before: another client asked it with this key, perhaps.
  */
-export async function call(k: Core, method: string, request: object, o: CallOptions): Promise<unknown> {
+export async function call(k: Core, method: string, request: object, o: CallOptions, before = false): Promise<unknown> {
   const repeat = repeatOf(method)
   const key = repeat === "reads" ? "" : o.key ?? (repeat === "same" ? "" : randomKey())
-  const t: Try = { method, key, request, safe: repeat !== "key", sent: false, keyed: false, unsure: false, lost: 0, refused: 0 }
+  const t: Try = { method, key, request, safe: repeat !== "key", sent: before, keyed: before, unsure: before, lost: 0, refused: 0 }
   for (;;) {
     o.signal?.throwIfAborted()
     await abortable(whenConnected(k), o.signal)

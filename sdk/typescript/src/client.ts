@@ -15,7 +15,8 @@ import { summaries, viewOf, type StateSnapshot, type Summary, type View } from "
 
 /** A user's device: one connection, one store. */
 export class Client implements ChatClient {
-  private readonly k: Core
+  /** @internal */
+  readonly k: Core
   private readonly events = new Events()
   private readonly handles = new Map<string, Conversation>()
 

@@ -12,22 +12,24 @@ import { pageLimit, pull } from "./pull.js"
 import { sendOf, typeForm, type SendOptions } from "./sendform.js"
 import { noteHead } from "./sync.js"
 import { summaryOf, timeline, viewOf, type Summary, type View } from "./view.js"
-import type { ChatConversation, EditOptions, MyStateChange, Request, Response } from "./chat.js"
+import { Actions, type Effect } from "./actions.js"
+import type { ChatConversation, Method, Request, Response } from "./chat.js"
 import type { Client } from "./client.js"
-import type { Entry, MyState, Range } from "./wire.js"
+import type { Entry, Range } from "./wire.js"
 
 /** How often typing is told at most. */
 const typingEvery = 3000
 
 /** A handle of a conversation; it need not exist yet. */
-export class Conversation implements ChatConversation {
+export class Conversation extends Actions implements ChatConversation {
   /** What is shown: messages and events that are here, and behind them the outbox. */
   readonly messages: View<readonly Message[]>
   readonly summary: View<Summary | undefined>
   private typedAt = 0
   private loading: Promise<number> | undefined
 
-  constructor(private readonly client: Client, private readonly k: Core, readonly id: string) {
+  constructor(private readonly client: Client, private readonly k: Core, id: string) {
+    super(id)
     const mine = (changed: string): boolean => changed === id
     const read = (): void => k.post([id], () => k.changedViews.add(id))
     this.messages = viewOf(k.events, mine, () => timeline(k, id), read)
@@ -214,88 +216,35 @@ export class Conversation implements ChatConversation {
     })
   }
 
-  /** Takes back a message: its author within the deployment's window, or a group's admin. */
-  async recall(seq: number): Promise<void> {
-    await this.stored((await this.client.call("skein.v1.MessageService/RecallMessage", { conversation: this.id, seq: String(seq) })).seq)
+  protected ask<M extends Method>(method: M, request: Request<M>): Promise<Response<M>> {
+    return this.client.call(method, request)
   }
 
-  /** Replaces what the user's own message says; what is not given is absent then. */
-  async edit(seq: number, text: string, o: EditOptions = {}): Promise<void> {
-    const { content, mentions, groupMention, extra } = sendOf(this.id, text, o)
-    const request = { conversation: this.id, seq: String(seq), id: this.newId(), content, mentions, groupMention, extra } as Request<"skein.v1.MessageService/EditMessage">
-    await this.stored((await this.client.call("skein.v1.MessageService/EditMessage", request)).seq)
-  }
-
-  /** Adds a reaction of the user's, or takes it away. */
-  async react(seq: number, reaction: string, remove = false): Promise<void> {
-    const request = { conversation: this.id, seq: String(seq), id: this.newId(), reaction, remove }
-    await this.stored((await this.client.call("skein.v1.MessageService/ReactToMessage", request)).seq)
-  }
-
-  /** Pins a message for everybody, or ends that. */
-  async pin(seq: number, remove = false): Promise<void> {
-    const request = { conversation: this.id, seq: String(seq), id: this.newId(), remove }
-    await this.stored((await this.client.call("skein.v1.MessageService/PinMessage", request)).seq)
-  }
-
-  /** Sets all that the user chooses in a poll; none takes it back. */
-  async vote(seq: number, options: string[]): Promise<void> {
-    const request = { conversation: this.id, seq: String(seq), id: this.newId(), options }
-    await this.stored((await this.client.call("skein.v1.MessageService/VoteInPoll", request)).seq)
-    await this.k.do([this.id], () => this.voted(seq, options))
-  }
-
-  /** Of an anonymous poll the entry that is pushed does not tell that it is the user's. */
-  private voted(seq: number, options: readonly string[]): void {
-    const cv = this.k.convs.get(this.id)
-    const e = cv?.entry(seq)
-    if (cv === undefined || e?.poll?.anonymous !== true) return
-    change(this.k, cv, { ...e, poll: { ...e.poll, options: (e.poll.options ?? []).map((o) => ({ ...o, mine: options.includes(o.id) })) } })
-  }
-
-  /** Ends a poll before its time. */
-  async endPoll(seq: number): Promise<void> {
-    await this.stored((await this.client.call("skein.v1.MessageService/EndPoll", { conversation: this.id, seq: String(seq), id: this.newId() })).seq)
-  }
-
-  /** Changes what the user set for themselves here: pinned, draft, folder, hidden … What is not named stays. SPEC §4.8. */
-  async setMyState(change: MyStateChange): Promise<void> {
-    const r = await this.client.call("skein.v1.MessageService/SetMyState", { ...change, conversation: this.id })
-    await this.k.do([this.id], () => onMyState(this.k, mineOf(r)))
-  }
-
-  /** Deletes messages for the user alone, on all their devices and for ever. */
-  async deleteForMe(...seqs: number[]): Promise<void> {
-    for (let i = 0; i < seqs.length; i += 100) await this.setMyState({ delete: seqs.slice(i, i + 100).map(String) })
-  }
-
-  /**
-   * Has what is said from now on disappear after seconds, of a minute to 365 days; 0: it stays. In a dm both
-   * may, in a group its admins. What is gone is taken away here by itself, and told by `gone`. SPEC §4.27.
-   */
-  async setLifetime(seconds: number): Promise<void> {
-    await this.client.call("skein.v1.MessageService/SetLifetime", { conversation: this.id, lifetimeS: seconds })
-  }
-
-  private newId(): string {
+  protected newId(): string {
     return this.k.ids.next()
   }
 
-  /** An entry of the user's that a call stored, in case its push gets lost. */
-  private async stored(seq: string | undefined): Promise<void> {
-    const n = Number(seq ?? 0)
-    if (n > 0) await this.k.do([this.id], () => this.k.state === "connected" && noteHead(this.k, this.id, n))
+  protected effect(e: Effect): Promise<void> {
+    return takeEffect(this.k, this.id, e)
   }
 }
 
-/** MyState of an answer, whose numbers are text. */
-function mineOf(r: Response<"skein.v1.MessageService/SetMyState">): MyState | undefined {
-  const s = r.state
-  if (s === undefined) return undefined
-  const { conversation, pinned, hidden, draft, unread, folder } = s
-  const numbers = { mutedUntilMs: s.mutedUntilMs, clearedBelow: s.clearedBelow, hiddenCount: s.hiddenCount, unreadAt: s.unreadAt }
-  const m: MyState = { revision: Number(s.revision ?? 0), deleted: (s.deleted ?? []).map((d) => ({ first: Number(d.first), last: Number(d.last) })) }
-  for (const [name, v] of Object.entries(numbers)) if (v !== undefined) Object.assign(m, { [name]: Number(v) })
-  for (const [name, v] of Object.entries({ conversation, pinned, hidden, draft, unread, folder })) if (v !== undefined) Object.assign(m, { [name]: v })
-  return m
+/** What the answer of a call means for what is kept. */
+export function takeEffect(k: Core, id: string, e: Effect): Promise<void> {
+  return k.do([id], () => {
+    if ("mine" in e) onMyState(k, e.mine)
+    else if ("head" in e) noteIfConnected(k, id, e.head)
+    else voted(k, id, e.voted, e.options)
+  })
+}
+
+function noteIfConnected(k: Core, id: string, seq: number): void {
+  if (k.state === "connected") noteHead(k, id, seq)
+}
+
+function voted(k: Core, id: string, seq: number, options: readonly string[]): void {
+  const cv = k.convs.get(id)
+  const e = cv?.entry(seq)
+  if (cv === undefined || e?.poll?.anonymous !== true) return
+  change(k, cv, { ...e, poll: { ...e.poll, options: (e.poll.options ?? []).map((o) => ({ ...o, mine: options.includes(o.id) })) } })
 }

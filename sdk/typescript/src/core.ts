@@ -54,6 +54,8 @@ export class Core {
   private afterCommit: ((failed?: SkeinError) => void)[] = []
   handled = 0
   handledAt = 0
+  /** Events above this one are not handled by all that hear them: they stay in the store. */
+  heardBy = Infinity
   /** Conversations that changed since the program was told; the list did. */
   readonly changedViews = new Set<string>()
   over: SkeinError | undefined
@@ -353,7 +355,7 @@ export class Core {
       const ops = this.ops
       for (const cv of this.dirty) if (this.convs.get(cv.rec.id) === cv) ops.push({ op: "conversation", record: { ...cv.rec } })
       if (this.metaDirty) ops.push({ op: "meta", meta: { ...this.meta } })
-      if (this.handledAt > 0) ops.push({ op: "handled", n: this.handled })
+      if (this.handledAt > 0) ops.push({ op: "handled", n: Math.min(this.handled, this.heardBy) })
       this.ops = []
       this.dirty.clear()
       this.metaDirty = this.urgent = false
@@ -424,6 +426,7 @@ export class Core {
     for (const it of this.items.values()) it.settle?.(undefined, why)
     for (const w of this.waiters) w(why)
     this.waiters.clear()
+    this.o.store.release?.()
     this.state = "closed"
     this.stateError = why.code === "closed" ? undefined : why
     this.events.changed([""])

@@ -11,7 +11,8 @@ export function actionOf(number: number): Action {
  * What went wrong. `code` is a name of proto/CODES.md where the server said so, or one of the
  * client's own: `offline` (there is no connection), `connection_lost` (it ended before the answer;
  * nobody knows whether it was done), `closed` (the client was closed), `store` (the store failed),
- * `other_user` (the store belongs to somebody else).
+ * `other_user` (the store belongs to somebody else), `store_taken` (another client has the store),
+ * `other_version` (another tab runs another version of this code).
  */
 export class SkeinError extends Error {
   override readonly name = "SkeinError"
@@ -41,7 +42,7 @@ export class SkeinError extends Error {
 }
 
 /** The client's own codes. */
-export type LocalCode = "offline" | "connection_lost" | "closed" | "store" | "other_user" | "outbox_full"
+export type LocalCode = "offline" | "connection_lost" | "closed" | "store" | "other_user" | "outbox_full" | "store_taken" | "other_version"
 
 export function errorOf(e: WireError | undefined): SkeinError {
   if (e === undefined) return new SkeinError({ code: "internal" })

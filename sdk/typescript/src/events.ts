@@ -54,7 +54,11 @@ export class Events {
     return () => all.delete(f)
   }
 
-  emit<K extends keyof EventMap>(name: K, e: EventMap[K]): void {
+  /** Hears every event, with its number in the store; 0: it passes. */
+  tap: (<K extends keyof EventMap>(name: K, e: EventMap[K], n: number) => void) | undefined
+
+  emit<K extends keyof EventMap>(name: K, e: EventMap[K], n = 0): void {
+    this.tap?.(name, e, n)
     const all = this.listeners.get(name) as Set<(e: EventMap[K]) => void> | undefined
     for (const f of [...(all ?? [])]) if (all?.has(f)) guarded(() => f(e)) // one before it may have ended it
   }

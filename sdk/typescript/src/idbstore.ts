@@ -1,4 +1,6 @@
 /// <reference lib="dom" />
+import { SkeinError } from "./errors.js"
+import { randomKey } from "./ids.js"
 import type { ConversationRecord, FeedItem, Meta, Op, OutboxRecord, Snapshot, Store } from "./store.js"
 import type { Entry } from "./wire.js"
 
@@ -9,14 +11,79 @@ function answer<T>(r: IDBRequest<T>): Promise<T> {
   })
 }
 
+function ended(t: IDBTransaction): Promise<void> {
+  return new Promise<void>((resolve, reject) => {
+    t.oncomplete = () => resolve()
+    t.onabort = t.onerror = () => reject(t.error ?? new Error("IndexedDB failed"))
+  })
+}
+
+const taken = (): SkeinError => new SkeinError({ code: "store_taken", message: "another client, perhaps in another tab, uses this store" })
+
 const tables = ["meta", "conversations", "entries", "outbox", "feed"] as const
 
-/** Keeps everything in IndexedDB, in a database of its own: one for a user. */
+/** What is used of Web Locks. */
+export interface Locks {
+  request(name: string, o: { ifAvailable?: boolean; steal?: boolean; signal?: AbortSignal }, held: (lock: unknown) => Promise<void> | void): Promise<unknown>
+  query(): Promise<{ held?: { name?: string }[] }>
+}
+
+export interface IndexedDBOptions {
+  /** Default: the browser's. */
+  factory?: IDBFactory
+  locks?: Locks | undefined
+  /** Takes the store from the client that has it. Without this the second client is refused, where there are Web Locks. */
+  takeOver?: boolean
+}
+
+/**
+ * Keeps everything in IndexedDB, in a database of its own: one for a user. It serves one client at a time: a
+ * second one, in this tab or another, is refused with `store_taken`. Where there are no Web Locks, and
+ * with takeOver, the newer one has it: the next write of the older one fails with `store_taken`, and changes
+ * nothing. So also a tab that was frozen and does not know yet that it is not the one any more does no harm.
+ */
 export class IndexedDBStore implements Store {
   private db: Promise<IDBDatabase> | undefined
+  private readonly factory: IDBFactory
+  private readonly locks: Locks | undefined
+  private readonly takeOver: boolean
+  /** Stands in the database for as long as it is the one. */
+  private owner = ""
+  private unlock: () => void = () => undefined
 
-  /** The factory is the browser's where it is not given. */
-  constructor(private readonly name: string, private readonly factory: IDBFactory = globalThis.indexedDB) {}
+  constructor(private readonly name: string, o: IndexedDBOptions = {}) {
+    this.factory = o.factory ?? globalThis.indexedDB
+    this.locks = "locks" in o ? o.locks : (globalThis as { navigator?: { locks?: Locks } }).navigator?.locks
+    this.takeOver = o.takeOver ?? false
+  }
+
+  /** Resolves once this is the one that may use the database. */
+  private lock(): Promise<void> {
+    const { locks } = this
+    if (locks === undefined || this.owner !== "") return Promise.resolve()
+    return new Promise((resolve, reject) => {
+      const how = this.takeOver ? { steal: true } : { ifAvailable: true }
+      const held = (lock: unknown): Promise<void> | void => {
+        if (lock === null) return reject(taken())
+        resolve()
+        return new Promise((done) => (this.unlock = done))
+      }
+      locks.request(`skein-store:${this.name}`, how, held).catch(reject) // one that was stolen is noticed by the next write
+    })
+  }
+
+  /** Another client may have it. */
+  release(): void {
+    this.owner = ""
+    this.unlock()
+  }
+
+  /** Forgets everything, whoever uses it: their next write fails. For a logout. */
+  async wipe(): Promise<void> {
+    const t = (await this.open()).transaction([...tables], "readwrite", { durability: "strict" })
+    for (const name of tables) t.objectStore(name).clear()
+    await ended(t)
+  }
 
   private open(): Promise<IDBDatabase> {
     this.db ??= new Promise((resolve, reject) => {
@@ -28,31 +95,44 @@ export class IndexedDBStore implements Store {
         r.result.createObjectStore("outbox", { keyPath: "n" })
         r.result.createObjectStore("feed", { keyPath: "n" })
       }
-      r.onsuccess = () => resolve(r.result)
+      r.onsuccess = () => {
+        r.result.onversionchange = () => r.result.close() // a later version of this code, or a deletion, waits for it
+        resolve(r.result)
+      }
       r.onerror = () => reject(r.error ?? new Error("IndexedDB cannot be opened"))
     })
     return this.db
   }
 
   async load(): Promise<Snapshot> {
-    const t = (await this.open()).transaction([...tables], "readonly")
+    await this.lock()
+    this.owner = randomKey()
+    const t = (await this.open()).transaction([...tables], "readwrite", { durability: "strict" })
+    const stored = ended(t)
+    stored.catch(() => undefined) // told by an answer
+    t.objectStore("meta").put(this.owner, "owner")
     const [meta, conversations, outbox, feed] = await Promise.all([
       answer(t.objectStore("meta").get("meta") as IDBRequest<Meta | undefined>),
       answer(t.objectStore("conversations").getAll() as IDBRequest<ConversationRecord[]>),
       answer(t.objectStore("outbox").getAll() as IDBRequest<OutboxRecord[]>),
       answer(t.objectStore("feed").getAll() as IDBRequest<FeedItem[]>),
     ])
+    await stored
     return { meta, conversations, outbox, feed }
   }
 
   async apply(ops: readonly Op[]): Promise<void> {
     const t = (await this.open()).transaction([...tables], "readwrite", { durability: "strict" })
-    const done = new Promise<void>((resolve, reject) => {
-      t.oncomplete = () => resolve()
-      t.onabort = t.onerror = () => reject(t.error ?? new Error("IndexedDB failed"))
-    })
+    let lost = false
+    const owner = t.objectStore("meta").get("owner") as IDBRequest<string>
+    owner.onsuccess = () => {
+      lost = this.owner === "" || owner.result !== this.owner
+      if (lost) t.abort()
+    }
     for (const o of ops) one(t, o)
-    await done
+    await ended(t).catch((e: unknown) => {
+      throw lost ? taken() : e
+    })
   }
 
   async entries(conversation: string): Promise<Entry[]> {
@@ -61,6 +141,7 @@ export class IndexedDBStore implements Store {
   }
 
   async close(): Promise<void> {
+    this.release()
     if (this.db === undefined) return
     const db = await this.db
     db.close()

@@ -327,6 +327,30 @@ export function discard(k: Core, id: string): void {
   unput(k, it)
 }
 
+/** What became of a message that was in the outbox: settle is told, at once or later. */
+export function outcome(k: Core, conversation: string, id: string, settle: NonNullable<Item["settle"]>): void {
+  const it = k.items.get(id)
+  if (it?.rec.state === "failed") {
+    settle(undefined, new SkeinError({ code: it.rec.code, number: it.rec.number, message: it.rec.reason }))
+  } else if (it !== undefined) {
+    const before = it.settle
+    it.settle = (m, e) => {
+      before?.(m, e)
+      settle(m, e)
+    }
+    if (it.rec.state === "stored") settleLater(k, it, messageOfOutbox(it.rec, k.meta.user))
+  } else {
+    const e = storedAs(k, conversation, id)
+    if (e !== undefined) settle(messageOf(e, k.meta.user))
+    else settle(undefined, new SkeinError({ code: "connection_lost", message: "it is not in the outbox any more, and not among the messages that are here" }))
+  }
+}
+
+/** The entry that a message of the outbox became, if it is here. */
+export function storedAs(k: Core, conversation: string, id: string): Entry | undefined {
+  return k.convs.get(conversation)?.entries?.find((e) => e.id === id && e.sender === k.meta.user)
+}
+
 /** What is not an applied entry, of one conversation or all. */
 export function outboxMessages(k: Core, conversation?: string): Message[] {
   return [...k.items.values()]

@@ -12,6 +12,8 @@ export interface Store {
   /** All entries of a conversation, ascending. */
   entries(conversation: string): Promise<Entry[]>
   close(): Promise<void>
+  /** The client is done with it: another one may have it. */
+  release?(): void
 }
 
 export interface Snapshot {

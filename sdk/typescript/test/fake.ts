@@ -1,6 +1,6 @@
 import { encodeServer } from "../src/codec.js"
 import type { WebSocketConstructor, WebSocketLike } from "../src/index.js"
-import type { ClientFrame, ConversationState, Entry, ServerFrame } from "../src/wire.js"
+import type { ClientFrame, ConversationState, Entry, Limits, ServerFrame } from "../src/wire.js"
 
 /** A server in memory: it stores once what is sent, acknowledges it, tells all who are connected, and answers Sync and Pull. */
 export class FakeServer {
@@ -8,6 +8,7 @@ export class FakeServer {
   readonly sockets = new Set<FakeSocket>()
   /** By how much its clock is ahead of Date.now(). */
   ahead = 0
+  limits: Limits = {}
   /** More of what is told of a conversation. */
   more: (conversation: string) => Partial<ConversationState> = () => ({})
   /** After a message was stored, and told. */
@@ -60,7 +61,7 @@ export class FakeServer {
   take(s: FakeSocket, f: ClientFrame): void {
     if (f.hello !== undefined) {
       this.sockets.add(s)
-      s.tell({ welcome: { version: 1, user: s.user, timeline: "t", serverTimeMs: this.now(), tokenExpiresAtMs: 0 } })
+      s.tell({ welcome: { version: 1, user: s.user, timeline: "t", limits: this.limits, serverTimeMs: this.now(), tokenExpiresAtMs: 0 } })
       s.tell(this.sync(f.hello.sync!.number, f.hello.sync!.position ?? ""))
     } else if (f.send !== undefined) {
       const { id, conversation, content } = f.send

@@ -6,7 +6,9 @@ import { test } from "node:test"
 import { IDBFactory, IDBKeyRange } from "fake-indexeddb"
 import { FileStore } from "../conformance/filestore.js"
 import { newRecord } from "../src/conv.js"
-import { IndexedDBStore, MemoryStore, type Entry, type Op, type Store } from "../src/index.js"
+import { Client, IndexedDBStore, MemoryStore, type Entry, type Locks, type Op, type Store } from "../src/index.js"
+import { FakeBrowser } from "./browser.js"
+import { FakeServer } from "./fake.js"
 
 Object.assign(globalThis, { IDBKeyRange })
 
@@ -44,7 +46,7 @@ test("MemoryStore keeps what it is given", () => suite(() => new MemoryStore()))
 
 test("IndexedDBStore keeps it, also for the next client", () => {
   const factory = new IDBFactory()
-  return suite(() => new IndexedDBStore("skein", factory))
+  return suite(() => new IndexedDBStore("skein", { factory }))
 })
 
 test("FileStore keeps it, also for the next process", async () => {
@@ -54,4 +56,35 @@ test("FileStore keeps it, also for the next process", async () => {
   } finally {
     rmSync(dir, { recursive: true })
   }
+})
+
+test("a store serves one client: the second is refused, and one that takes over has the first one's writes fail", async () => {
+  const factory = new IDBFactory()
+  const b = new FakeBrowser(new FakeServer())
+  const locks = [b.tab(), b.tab(), b.tab()].map((t) => t.locks) as [Locks, Locks, Locks]
+  const taken = { code: "store_taken" }
+  const one = new IndexedDBStore("skein", { factory, locks: locks[0] })
+  await one.load()
+  await one.apply([feed(1)])
+  await assert.rejects(new IndexedDBStore("skein", { factory, locks: locks[1] }).load(), taken)
+  const c = new Client({ url: "ws://x/ws", getToken: () => "t", store: new IndexedDBStore("skein", { factory, locks: locks[1] }), WebSocket: class {} as never })
+  await assert.rejects(c.connected(), taken)
+  assert.equal(c.state.getSnapshot().error?.code, "store_taken")
+  await one.apply([feed(2)])
+
+  const next = new IndexedDBStore("skein", { factory, locks: locks[2], takeOver: true })
+  assert.equal((await next.load()).feed.length, 2)
+  await assert.rejects(one.apply([feed(3)]), taken)
+  await next.apply([feed(4)])
+  next.release()
+  await assert.rejects(next.apply([feed(5)]), taken)
+  const last = new IndexedDBStore("skein", { factory, locks: locks[1] })
+  assert.deepEqual((await last.load()).feed.map((f) => f.n), [1, 2, 4])
+
+  const without = new IndexedDBStore("skein", { factory, locks: undefined })
+  await without.load()
+  await assert.rejects(last.apply([feed(6)]), taken)
+  await without.wipe()
+  await assert.rejects(without.apply([feed(7)]), taken)
+  assert.deepEqual((await without.load()).feed, [])
 })
