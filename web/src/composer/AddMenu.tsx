@@ -1,0 +1,27 @@
+import { useLingui } from "@lingui/react/macro"
+import { BellOff, CalendarClock, ChartBarBig, Paperclip, Plus } from "lucide-react"
+import { IconButton, Menu, MenuItem, MenuLine } from "../ui/index.js"
+
+export interface AddMenuProps {
+  disabled: boolean
+  /** Something is written. */
+  text: boolean
+  onFiles: () => void
+  onPoll: () => void
+  onLater: () => void
+  onSilent: () => void
+}
+
+/** What else can be sent than text, and how else. */
+export function AddMenu({ disabled, text, onFiles, onPoll, onLater, onSilent }: AddMenuProps) {
+  const { t } = useLingui()
+  return (
+    <Menu align="start" side="top" trigger={<IconButton label={t`Add`} disabled={disabled} tooltip={false}><Plus /></IconButton>}>
+      <MenuItem icon={<Paperclip />} onClick={onFiles}>{t`Pictures and files`}</MenuItem>
+      <MenuItem icon={<ChartBarBig />} onClick={onPoll}>{t`Poll`}</MenuItem>
+      <MenuLine />
+      {text && <MenuItem icon={<BellOff />} onClick={onSilent}>{t`Send without a sound`}</MenuItem>}
+      <MenuItem icon={<CalendarClock />} onClick={onLater}>{text ? t`Send later` : t`What is sent later`}</MenuItem>
+    </Menu>
+  )
+}

@@ -1,0 +1,135 @@
+import { useCallback, useId, useMemo, useRef, useState, type KeyboardEvent, type RefObject } from "react"
+import { useLingui } from "@lingui/react/macro"
+import { Users } from "lucide-react"
+import { useClient, useUsers } from "@skein-im/react"
+import { cx } from "../ui/index.js"
+import type { GroupState } from "../timeline/group.js"
+import { isAdmin } from "../timeline/group.js"
+import { nameOf } from "../timeline/names.js"
+import { PersonAvatar } from "../timeline/PersonAvatar.js"
+import { CustomEmoji, useStickers } from "../timeline/stickers.js"
+import { matching, openAt, put, type Candidate, type Open } from "./complete.js"
+import { findEmoji } from "./emoji.js"
+import s from "./Composer.module.css"
+
+interface Person extends Candidate {
+  label: string
+  about: string
+}
+
+interface Offer {
+  key: string
+  word: string
+  label: string
+  about: string
+  user: string
+  char: string
+}
+
+export interface CompletionState {
+  open: boolean
+  offers: readonly Offer[]
+  active: number
+  listId: string
+  activeId: string | undefined
+  people: readonly Person[]
+  /** Names that were chosen, and whose they are. */
+  chosen: () => ReadonlyMap<string, string>
+  look: () => void
+  close: () => void
+  forget: () => void
+  take: (o: Offer) => void
+  /** Takes a key; true: it was one of the list's. */
+  key: (e: KeyboardEvent) => boolean
+}
+
+export interface CompletionOf {
+  conversation: string
+  text: string
+  setText: (text: string) => void
+  area: RefObject<HTMLTextAreaElement | null>
+  group: GroupState
+}
+
+/** Members behind @, emoji behind :. */
+export function useCompletion({ conversation, text, setText, area, group }: CompletionOf): CompletionState {
+  const { t } = useLingui()
+  const client = useClient()
+  const listId = useId()
+  const [open, setOpen] = useState<Open | undefined>(undefined)
+  const [active, setActive] = useState(0)
+  const chosen = useRef(new Map<string, string>())
+  const { emoji } = useStickers()
+  const ids = useMemo(() => [...group.members.keys()].filter((id) => id !== client.user), [group.members, client])
+  const users = useUsers(ids)
+  const people = useMemo<Person[]>(() => ids.map((id) => {
+    const u = users.get(id)
+    const nickname = group.members.get(id)?.nickname ?? ""
+    return { id, label: nameOf(u, nickname), about: u?.username ?? "", names: [nickname, u?.displayName ?? "", u?.username ?? ""].filter((n) => n !== "") }
+  }), [ids, users, group.members])
+  const groups = useMemo(() => {
+    if (!conversation.startsWith("grp:") || !(isAdmin(group) || group.group?.whoMayMentionAll === "GROUP_POWER_ALL")) return []
+    return [{ id: "all", names: ["all"], label: "all", about: t`Everybody in the group` }, { id: "here", names: ["here"], label: "here", about: t`Those who are there just now` }]
+  }, [conversation, group, t])
+  const offers = useMemo<Offer[]>(() => {
+    if (open === undefined) return []
+    if (open.kind === ":") {
+      const own = [...emoji.keys()].filter((n) => n.includes(open.query)).slice(0, 4).map((n) => ({ key: n, word: `:${n}:`, label: n, about: "", user: "", char: `:${n}:` }))
+      return [...own, ...findEmoji(open.query, 8 - own.length).map((e) => ({ key: e.char, word: e.char, label: e.words[0] ?? "", about: "", user: "", char: e.char }))]
+    }
+    const all: Person[] = [...groups, ...people]
+    return matching(all, open.query).map((p) => ({ key: p.id, word: `@${p.label}`, label: p.label, about: p.about, user: groups.some((g) => g.id === p.id) ? "" : p.id, char: "" }))
+  }, [open, people, groups, emoji])
+
+  const look = useCallback(() => {
+    const e = area.current
+    if (e === null) return
+    const now = e.selectionStart === e.selectionEnd ? openAt(e.value, e.selectionStart) : undefined
+    setOpen((old) => (old?.from === now?.from && old?.query === now?.query && old?.kind === now?.kind ? old : now))
+    setActive(0)
+  }, [area])
+  const close = useCallback(() => setOpen(undefined), [])
+  const take = useCallback((o: Offer) => {
+    const e = area.current
+    if (e === null || open === undefined) return
+    const done = put(text, open, e.selectionStart, o.word)
+    if (o.user !== "") chosen.current.set(o.word.slice(1), o.user)
+    setText(done.text)
+    setOpen(undefined)
+    requestAnimationFrame(() => {
+      e.focus()
+      e.setSelectionRange(done.caret, done.caret)
+    })
+  }, [area, open, text, setText])
+  const key = useCallback((e: KeyboardEvent): boolean => {
+    const offer = offers[active]
+    if (open === undefined || offer === undefined) return false
+    if (e.key === "ArrowDown" || e.key === "ArrowUp") setActive((n) => (n + (e.key === "ArrowDown" ? 1 : offers.length - 1)) % offers.length)
+    else if (e.key === "Enter" || e.key === "Tab") take(offer)
+    else if (e.key === "Escape") setOpen(undefined)
+    else return false
+    e.preventDefault()
+    e.stopPropagation()
+    return true
+  }, [open, offers, active, take])
+  const forget = useCallback(() => chosen.current.clear(), [])
+  const get = useCallback(() => chosen.current, [])
+  const shown = open !== undefined && offers.length > 0
+  return { open: shown, offers, active, listId, activeId: shown ? `${listId}-${active}` : undefined, people, chosen: get, look, close, forget, take, key }
+}
+
+export function Completion({ of: c }: { of: CompletionState }) {
+  const { t } = useLingui()
+  if (!c.open) return null
+  return (
+    <ul id={c.listId} className={s.offers} role="listbox" aria-label={t`Suggestions`}>
+      {c.offers.map((o, i) => (
+        <li key={o.key} id={`${c.listId}-${i}`} role="option" aria-selected={i === c.active} className={cx(s.offer, i === c.active && s.active)} onPointerDown={(e) => { e.preventDefault(); c.take(o) }}>
+          {o.char !== "" ? <span className={s.char}>{o.char.startsWith(":") ? <CustomEmoji name={o.label} /> : o.char}</span> : o.user !== "" ? <PersonAvatar user={o.user} size="xs" /> : <Users aria-hidden="true" />}
+          <bdi>{o.char === "" ? o.label : `:${o.label}:`}</bdi>
+          {o.about !== "" && <small>{o.about}</small>}
+        </li>
+      ))}
+    </ul>
+  )
+}

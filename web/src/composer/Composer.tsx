@@ -1,0 +1,264 @@
+import { useCallback, useEffect, useMemo, useRef, useState, type ClipboardEvent, type DragEvent, type KeyboardEvent, type RefObject } from "react"
+import { useLingui } from "@lingui/react/macro"
+import { Check, SendHorizontal } from "lucide-react"
+import { useClient, useTyping } from "@skein-im/react"
+import type { Message } from "@skein-im/client"
+import { ContextMenu, IconButton, MenuItem, Spinner, cx, toast, useWhy } from "../ui/index.js"
+import { isAdmin, useGroup } from "../timeline/group.js"
+import { mayOf } from "../timeline/may.js"
+import { useTalk } from "../timeline/talk.js"
+import { AddMenu } from "./AddMenu.js"
+import { AttachDialog } from "./AttachDialog.js"
+import { Blocked } from "./Blocked.js"
+import { useBarrier, useSlow } from "./barrier.js"
+import { Completion, useCompletion } from "./Completion.js"
+import { mentionsIn } from "./complete.js"
+import { useDraft } from "./drafts.js"
+import { EmojiButton } from "./EmojiButton.js"
+import { filesIn, look } from "./files.js"
+import { useOutgoing, type Ready } from "./outgoing.js"
+import { PollDialog } from "./PollDialog.js"
+import { canRecord, type Recorded } from "./recorder.js"
+import { ScheduleDialog, type Later } from "./ScheduleDialog.js"
+import { State } from "./State.js"
+import { Tray } from "./Tray.js"
+import { MicButton, useVoice } from "./VoiceBar.js"
+import s from "./Composer.module.css"
+
+/** Where one writes. `thread`: into the thread of that message. */
+export function Composer({ conversation, thread }: { conversation: string; thread?: number }) {
+  const barrier = useBarrier(conversation)
+  return (
+    <div className={s.composer}>
+      <Tray conversation={conversation} />
+      {barrier === undefined ? <Writing key={conversation} conversation={conversation} thread={thread ?? 0} /> : <Blocked conversation={conversation} barrier={barrier} />}
+    </div>
+  )
+}
+
+function Writing({ conversation }: { conversation: string; thread: number }) {
+  const { t } = useLingui()
+  const why = useWhy()
+  const client = useClient()
+  const draft = useDraft(conversation)
+  const [talk, { reply, edit }] = useTalk(conversation)
+  const group = useGroup(conversation)
+  const slow = useSlow(conversation)
+  const { typing } = useTyping(conversation)
+  const { all: outgoing } = useOutgoing(conversation)
+  const area = useRef<HTMLTextAreaElement>(null)
+  const chooser = useRef<HTMLInputElement>(null)
+  const [edited, setEdited] = useState("")
+  const [busy, setBusy] = useState(false)
+  const [attached, setAttached] = useState<readonly Ready[]>([])
+  const [dialog, setDialog] = useState<"poll" | "later" | "scheduled" | undefined>(undefined)
+  const [over, setOver] = useState(false)
+  const text = edit === undefined ? draft.text : edited
+  const setText = useCallback((now: string) => (edit === undefined ? draft.set(now) : setEdited(now)), [edit, draft.set])
+  const completion = useCompletion({ conversation, text, setText, area, group })
+  const voice = useVoice(useCallback((r: Recorded) => {
+    outgoing.add(conversation, { ...r, name: t`voice`, kind: "voice", caption: "", preview: "", width: 0, height: 0 }, talk.getSnapshot().reply?.seq ?? 0, false)
+    talk.done()
+    talk.toEnd()
+  }, [outgoing, conversation, talk, t]))
+
+  useEffect(() => {
+    talk.focus = () => area.current?.focus()
+    if (matchMedia("(hover: hover)").matches) area.current?.focus()
+  }, [talk])
+  useEffect(() => {
+    if (edit !== undefined) setEdited(edit.text)
+  }, [edit])
+  useGrowing(area, text)
+
+  const content = useCallback((said: string) => {
+    const mentions = mentionsIn(said, completion.chosen(), completion.people)
+    const all = /(^|[^\p{L}\p{N}])@all(?![\p{L}\p{N}])/u.test(said)
+    const here = /(^|[^\p{L}\p{N}])@here(?![\p{L}\p{N}])/u.test(said)
+    const may = conversation.startsWith("grp:") && (isAdmin(group) || group.group?.whoMayMentionAll === "GROUP_POWER_ALL")
+    const groupMention = may && all ? "GROUP_MENTION_ALL" as const : may && here ? "GROUP_MENTION_HERE" as const : undefined
+    return { ...(mentions.length > 0 ? { mentions } : {}), ...(groupMention === undefined ? {} : { groupMention }) }
+  }, [completion, conversation, group])
+
+  const send = async (silent = false): Promise<void> => {
+    const said = text.trim()
+    if (said === "" || busy) return
+    if (edit !== undefined) return save(edit, said)
+    if (slow > 0) return void toast(t`Slow mode: wait ${slow} s`)
+    const replyTo = reply?.seq ?? 0
+    const options = { ...content(said), ...(replyTo > 0 ? { replyTo } : {}), ...(silent ? { silent: true } : {}) }
+    try {
+      draft.clear() // in the same frame: the message stands in the timeline
+      completion.forget()
+      talk.done()
+      talk.toEnd()
+      await client.conversation(conversation).post(said, options)
+    } catch (e) {
+      draft.set(said)
+      toast(why(e), { tone: "error" })
+    }
+  }
+  const save = async (m: Message, said: string): Promise<void> => {
+    if (said === m.text) return talk.done()
+    setBusy(true)
+    try {
+      await client.conversation(conversation).edit(m.seq, said, { ...content(said), extra: { ...m.extra } })
+      talk.done()
+    } catch (e) {
+      toast(why(e), { tone: "error" })
+    }
+    setBusy(false)
+    area.current?.focus()
+  }
+  const attach = (files: readonly File[]): void => {
+    if (files.length === 0) return
+    void Promise.all(files.slice(0, 20).map(look)).then((all) => setAttached((old) => [...old, ...all]))
+  }
+  const editLast = (): boolean => {
+    const m = talk.lastOwn()
+    if (m === undefined) return false
+    const w = { me: client.user, dm: true, admin: false, mayWrite: true, pinByAdmins: true, members: 0, nowMs: client.serverTimeMs(), editWindowMs: client.limits.editWindowMs ?? 0, recallWindowMs: 0 }
+    if (!mayOf(m, w).edit) return false
+    talk.edit(m)
+    return true
+  }
+  const onKeyDown = (e: KeyboardEvent<HTMLTextAreaElement>): void => {
+    if (e.nativeEvent.isComposing || e.keyCode === 229) return // the input method has it
+    if (completion.key(e)) return
+    if (e.key === "Enter" && !e.shiftKey && !e.altKey) {
+      e.preventDefault()
+      void send()
+    } else if (e.key === "ArrowUp" && text === "" && edit === undefined && !e.ctrlKey && !e.metaKey && editLast()) {
+      e.preventDefault()
+    } else if (e.key === "Escape" && (edit !== undefined || reply !== undefined)) {
+      e.preventDefault()
+      e.stopPropagation()
+      talk.done()
+    }
+  }
+  const onPaste = (e: ClipboardEvent): void => {
+    const files = filesIn(e.clipboardData)
+    if (files.length === 0) return
+    e.preventDefault()
+    attach(files)
+  }
+  const drop = {
+    onDragOver: (e: DragEvent) => {
+      if (!e.dataTransfer.types.includes("Files")) return
+      e.preventDefault()
+      setOver(true)
+    },
+    onDragLeave: (e: DragEvent) => { if (!e.currentTarget.contains(e.relatedTarget as Node | null)) setOver(false) },
+    onDrop: (e: DragEvent) => {
+      if (!e.dataTransfer.types.includes("Files")) return
+      e.preventDefault()
+      setOver(false)
+      attach(filesIn(e.dataTransfer))
+    },
+  }
+  useDropOnPage(attach, setOver)
+  const later = useMemo<Later | undefined>(() => {
+    const said = draft.text.trim()
+    return said === "" ? undefined : { conversation, content: { type: "text", text: said }, ...(reply === undefined ? {} : { replyTo: String(reply.seq) }), ...content(said) }
+  }, [draft.text, conversation, reply, content])
+  const empty = text.trim() === ""
+
+  return (
+    <div className={cx(s.write, over && s.over)} {...drop}>
+      <State reply={reply} edit={edit} onEnd={() => talk.done()} conversation={conversation} />
+      <Completion of={completion} />
+      {voice.recording ? voice.bar : (
+        <div className={s.line}>
+          <AddMenu
+            disabled={edit !== undefined} text={!empty} onFiles={() => chooser.current?.click()} onPoll={() => setDialog("poll")} onLater={() => setDialog(empty ? "scheduled" : "later")}
+            onSilent={() => void send(true)}
+          />
+          <textarea
+            ref={area} className={s.area} rows={1} value={text} dir="auto" placeholder={slow > 0 ? t`Slow mode: ${slow} s` : t`Message`} aria-label={t`Message`} enterKeyHint="send"
+            aria-expanded={completion.open} aria-controls={completion.open ? completion.listId : undefined} aria-activedescendant={completion.activeId} role={completion.open ? "combobox" : undefined} aria-autocomplete="list"
+            onChange={(e) => {
+              setText(e.currentTarget.value)
+              if (edit === undefined && e.currentTarget.value !== "") typing()
+              completion.look()
+            }}
+            onSelect={() => completion.look()} onKeyDown={onKeyDown} onPaste={onPaste} onBlur={() => completion.close()}
+          />
+          <EmojiButton onPick={(c) => insert(area, text, setText, c)} />
+          {empty && edit === undefined && canRecord() ? <MicButton voice={voice} disabled={slow > 0} /> : (
+            <ContextMenu menu={edit === undefined && <><MenuItem onClick={() => void send(true)}>{t`Send without a sound`}</MenuItem><MenuItem onClick={() => setDialog("later")}>{t`Send later`}</MenuItem></>}>
+              <IconButton label={edit === undefined ? t`Send` : t`Save`} look="primary" disabled={empty || busy || slow > 0} onPointerDown={(e) => e.preventDefault()} onClick={() => void send()}>
+                {busy ? <Spinner small /> : edit !== undefined ? <Check /> : slow > 0 ? <span className={s.slow}>{slow}</span> : <SendHorizontal />}
+              </IconButton>
+            </ContextMenu>
+          )}
+        </div>
+      )}
+      <input ref={chooser} type="file" multiple hidden data-attach="" onChange={(e) => { attach([...(e.currentTarget.files ?? [])]); e.currentTarget.value = "" }} />
+      {attached.length > 0 && (
+        <AttachDialog
+          chosen={attached} most={client.limits.mediaBytes ?? 0} onClose={() => { for (const r of attached) if (r.preview !== "") URL.revokeObjectURL(r.preview); setAttached([]) }}
+          onSend={(all, silent) => {
+            all.forEach((r, i) => outgoing.add(conversation, r, i === 0 ? (reply?.seq ?? 0) : 0, silent))
+            setAttached([])
+            talk.done()
+            talk.toEnd()
+            area.current?.focus()
+          }}
+        />
+      )}
+      {dialog === "poll" && <PollDialog conversation={conversation} onClose={() => setDialog(undefined)} />}
+      {(dialog === "later" || dialog === "scheduled") && (
+        <ScheduleDialog conversation={conversation} message={dialog === "later" ? later : undefined} onClose={() => setDialog(undefined)} onDone={() => { setDialog(undefined); draft.clear(); talk.done() }} />
+      )}
+    </div>
+  )
+}
+
+/** The field is as high as its text, up to what its style allows. */
+function useGrowing(area: RefObject<HTMLTextAreaElement | null>, text: string): void {
+  useEffect(() => {
+    const e = area.current
+    if (e === null) return
+    e.style.blockSize = "auto"
+    e.style.blockSize = `${e.scrollHeight}px`
+  }, [area, text])
+}
+
+/** What is dropped beside the field, on the messages, is meant for it, too. */
+function useDropOnPage(attach: (files: File[]) => void, setOver: (on: boolean) => void): void {
+  const latest = useRef(attach)
+  latest.current = attach
+  useEffect(() => {
+    const hasFiles = (e: globalThis.DragEvent): boolean => e.dataTransfer?.types.includes("Files") === true
+    const onOver = (e: globalThis.DragEvent): void => {
+      if (!hasFiles(e)) return
+      e.preventDefault()
+      setOver(true)
+    }
+    const onDrop = (e: globalThis.DragEvent): void => {
+      if (!hasFiles(e) || e.defaultPrevented) return
+      e.preventDefault()
+      setOver(false)
+      latest.current(filesIn(e.dataTransfer))
+    }
+    const onLeave = (e: globalThis.DragEvent): void => { if (e.relatedTarget === null) setOver(false) }
+    document.addEventListener("dragover", onOver)
+    document.addEventListener("drop", onDrop)
+    document.addEventListener("dragleave", onLeave)
+    return () => {
+      document.removeEventListener("dragover", onOver)
+      document.removeEventListener("drop", onDrop)
+      document.removeEventListener("dragleave", onLeave)
+    }
+  }, [setOver])
+}
+
+function insert(area: RefObject<HTMLTextAreaElement | null>, text: string, setText: (now: string) => void, what: string): void {
+  const e = area.current
+  const from = e?.selectionStart ?? text.length
+  setText(text.slice(0, from) + what + text.slice(e?.selectionEnd ?? from))
+  requestAnimationFrame(() => {
+    e?.focus()
+    e?.setSelectionRange(from + what.length, from + what.length)
+  })
+}

@@ -1,0 +1,15 @@
+import { useState } from "react"
+import { useLingui } from "@lingui/react/macro"
+import { Smile } from "lucide-react"
+import { IconButton, Popover } from "../ui/index.js"
+import { EmojiPicker } from "./EmojiPicker.js"
+
+export function EmojiButton({ onPick }: { onPick: (emoji: string) => void }) {
+  const { t } = useLingui()
+  const [open, setOpen] = useState(false)
+  return (
+    <Popover label={t`Emoji`} open={open} onOpenChange={setOpen} align="end" trigger={<IconButton label={t`Emoji`} tooltip={false}><Smile /></IconButton>}>
+      <EmojiPicker onPick={(e) => { setOpen(false); onPick(e) }} />
+    </Popover>
+  )
+}

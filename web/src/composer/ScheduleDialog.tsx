@@ -1,0 +1,100 @@
+import { useCallback, useEffect, useState } from "react"
+import { Trans, useLingui } from "@lingui/react/macro"
+import { Trash2 } from "lucide-react"
+import type { Request, Response } from "@skein-im/client"
+import { useClient, useEvent } from "@skein-im/react"
+import { Button, Dialog, ErrorNote, Field, IconButton, Tag, toast, useWhy } from "../ui/index.js"
+import { momentOf } from "../timeline/format.js"
+import { plain } from "../timeline/markdown.js"
+import s from "./Schedule.module.css"
+
+type Scheduled = NonNullable<Response<"skein.v1.MessageService/ListScheduled">["scheduled"]>[number]
+export type Later = NonNullable<Request<"skein.v1.MessageService/ScheduleMessage">["message"]>
+
+/** A time as an input of a date and time has it, in the user's own zone. */
+function inputOf(ms: number): string {
+  return new Date(ms - new Date(ms).getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+}
+
+/** Sends what is written later; without a text it shows what waits to be sent here. */
+export function ScheduleDialog({ conversation, message, onClose, onDone }: { conversation: string; message: Later | undefined; onClose: () => void; onDone: () => void }) {
+  const { t } = useLingui()
+  const client = useClient()
+  const [at, setAt] = useState(() => inputOf(Math.ceil((Date.now() + 3_600_000) / 900_000) * 900_000))
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<unknown>(undefined)
+  const atMs = new Date(at).getTime()
+  const future = Number.isFinite(atMs) && atMs > Date.now()
+  const preset = (ms: number): void => setAt(inputOf(ms))
+  const hour = (days: number, h: number): number => new Date(new Date(Date.now() + days * 86_400_000).setHours(h, 0, 0, 0)).getTime()
+  const send = async (): Promise<void> => {
+    if (message === undefined) return
+    setBusy(true)
+    setError(undefined)
+    try {
+      await client.call("skein.v1.MessageService/ScheduleMessage", { message, atMs: String(atMs) })
+      toast(t`It will be sent ${momentOf(atMs)}`)
+      onDone()
+    } catch (e) {
+      setError(e)
+      setBusy(false)
+    }
+  }
+  return (
+    <Dialog
+      open onClose={onClose} title={message === undefined ? t`Sent later` : t`Send later`}
+      actions={message === undefined ? undefined : <Button look="primary" busy={busy} disabled={!future} onClick={() => void send()}>{t`Send later`}</Button>}
+    >
+      {message !== undefined && (
+        <div className={s.when}>
+          <div className={s.presets}>
+            <Button onClick={() => preset(Date.now() + 3_600_000)}>{t`In an hour`}</Button>
+            <Button onClick={() => preset(hour(1, 9))}>{t`Tomorrow at 9`}</Button>
+            <Button onClick={() => preset(hour(((8 - new Date().getDay()) % 7) || 7, 9))}>{t`Monday at 9`}</Button>
+          </div>
+          <Field type="datetime-local" label={t`Day and time`} value={at} min={inputOf(Date.now())} onChange={(e) => setAt(e.currentTarget.value)} error={future ? undefined : t`This time is over.`} />
+          {error !== undefined && <ErrorNote error={error} />}
+        </div>
+      )}
+      <Waiting conversation={conversation} />
+    </Dialog>
+  )
+}
+
+/** What waits to be sent here, and what could not be. */
+function Waiting({ conversation }: { conversation: string }) {
+  const { t } = useLingui()
+  const why = useWhy()
+  const client = useClient()
+  const [all, setAll] = useState<readonly Scheduled[] | undefined>(undefined)
+  const [error, setError] = useState<unknown>(undefined)
+  const read = useCallback(() => {
+    client.call("skein.v1.MessageService/ListScheduled", { limit: 100 }).then((r) => {
+      setError(undefined)
+      setAll((r.scheduled ?? []).filter((x) => x.message?.conversation === conversation))
+    }, setError)
+  }, [client, conversation])
+  useEffect(read, [read])
+  useEvent("account", (e) => {
+    if (e.type === "SCHEDULED_CHANGED") read()
+  })
+  if (error !== undefined) return <ErrorNote error={error} onRetry={read} />
+  if (all === undefined || all.length === 0) return all === undefined ? null : <p className={s.none}><Trans>Nothing waits to be sent here.</Trans></p>
+  const cancel = (x: Scheduled): void => void client.call("skein.v1.MessageService/CancelScheduled", { id: x.message?.id ?? "" }).then(read, (e: unknown) => toast(why(e), { tone: "error" }))
+  return (
+    <section>
+      <h3 className={s.head}><Trans>Waits to be sent here</Trans></h3>
+      <ul className={s.list}>
+        {all.map((x) => (
+          <li key={x.message?.id} className={s.one}>
+            <span className={s.words}>
+              <span>{x.message?.content?.type === "text" ? plain(x.message.content.text ?? "") : x.message?.content?.fallback}</span>
+              <small>{momentOf(Number(x.atMs ?? 0))} {x.state === "SCHEDULED_STATE_FAILED" && <Tag tone="danger">{x.error?.message ?? t`not sent`}</Tag>}</small>
+            </span>
+            <IconButton label={t`Do not send`} onClick={() => cancel(x)}><Trash2 /></IconButton>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}

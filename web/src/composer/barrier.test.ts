@@ -1,0 +1,30 @@
+import { expect, test } from "vitest"
+import type { GroupState } from "../timeline/group.js"
+import { barrierOf, slowFor, type About } from "./barrier.js"
+
+const group = (more: object, mutedUntilMs = "0"): GroupState => ({
+  group: { role: "ROLE_MEMBER", ...more }, members: new Map([["me", { user: "me", mutedUntilMs }]]), error: undefined,
+})
+const about = (more: Partial<About>): About => ({
+  summary: { kind: "group", member: true, peer: "" }, group: group({}), me: "me", peerDeleted: false, refused: undefined, nowMs: 1000, ...more,
+})
+
+test("who may write, and why not", () => {
+  expect(barrierOf(about({}))).toBeUndefined()
+  expect(barrierOf(about({ summary: { kind: "group", member: false, peer: "" } }))?.why).toBe("left")
+  expect(barrierOf(about({ group: group({}, "2000") }))).toEqual({ why: "muted", untilMs: 2000, react: false })
+  expect(barrierOf(about({ group: group({}, "999") }))).toBeUndefined()
+  expect(barrierOf(about({ group: group({ mutedAll: true }) }))?.why).toBe("muted_all")
+  expect(barrierOf(about({ group: group({ whoMayPost: "GROUP_POWER_ADMINS" }) }))).toEqual({ why: "admins", react: true })
+  expect(barrierOf(about({ group: group({ whoMayPost: "GROUP_POWER_ADMINS", role: "ROLE_ADMIN" }) }))).toBeUndefined()
+  const dm = { kind: "dm", member: true, peer: "bob" } as const
+  expect(barrierOf(about({ summary: dm, refused: "not_contact" }))?.why).toBe("not_contact")
+  expect(barrierOf(about({ summary: dm, peerDeleted: true }))?.why).toBe("deleted")
+})
+
+test("slow mode has members wait, and no admins", () => {
+  expect(slowFor(group({ slowModeS: 30 }), 1000, 11_000)).toBe(20_000)
+  expect(slowFor(group({ slowModeS: 30 }), 1000, 31_000)).toBe(0)
+  expect(slowFor(group({ slowModeS: 30, role: "ROLE_OWNER" }), 1000, 2000)).toBe(0)
+  expect(slowFor(group({}), 1000, 2000)).toBe(0)
+})

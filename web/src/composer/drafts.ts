@@ -1,0 +1,96 @@
+import { useCallback, useEffect, useRef, useState } from "react"
+import { useClient, useView } from "@skein-im/react"
+
+/*
+ * What was begun and not sent, of each conversation: in this browser with every key, and on all devices of the user
+ * (SPEC §4.8) when they pause. What another device says is taken while nothing is being written here.
+ */
+
+const pauseMs = 1500
+/** SPEC: a draft has at most 4,096 bytes. */
+const mostBytes = 4096
+
+const keyOf = (user: string, conversation: string): string => `skein.draft.${user}.${conversation}`
+
+function readLocal(key: string): string | undefined {
+  return localStorage.getItem(key) ?? undefined
+}
+
+function writeLocal(key: string, text: string): void {
+  try {
+    localStorage.setItem(key, text)
+  } catch {
+    // a browser that stores nothing keeps it with the server alone
+  }
+}
+
+/** As much of a text as fits, never half a character. */
+export function fitting(text: string, most = mostBytes): string {
+  if (new TextEncoder().encode(text).length <= most) return text
+  let n = 0
+  let out = ""
+  for (const c of text) {
+    n += new TextEncoder().encode(c).length
+    if (n > most) break
+    out += c
+  }
+  return out
+}
+
+export interface Draft {
+  text: string
+  set: (text: string) => void
+  /** It was sent. */
+  clear: () => void
+}
+
+export function useDraft(conversation: string): Draft {
+  const client = useClient()
+  const key = keyOf(client.user, conversation)
+  const remote = useView(client.conversation(conversation).summary)?.mine.draft ?? ""
+  const [text, setText] = useState(() => readLocal(key) ?? remote)
+  /** What the server has, as far as it is known here. */
+  const told = useRef(remote)
+  const mine = useRef(text)
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
+
+  const tell = useCallback(() => {
+    clearTimeout(timer.current)
+    timer.current = undefined
+    const now = fitting(mine.current)
+    if (now === told.current) return
+    const before = told.current
+    told.current = now
+    client.conversation(conversation).setMyState({ draft: now }).catch(() => { told.current = before }) // it stays in this browser
+  }, [client, conversation])
+
+  const set = useCallback((now: string) => {
+    mine.current = now
+    setText(now)
+    if (now === "") localStorage.removeItem(key)
+    else writeLocal(key, now)
+    clearTimeout(timer.current)
+    timer.current = setTimeout(tell, pauseMs)
+  }, [key, tell])
+
+  const clear = useCallback(() => {
+    set("")
+    tell()
+  }, [set, tell])
+
+  useEffect(() => {
+    if (remote === told.current) return
+    const untouched = mine.current === told.current && timer.current === undefined
+    told.current = remote
+    if (!untouched) return
+    mine.current = remote
+    setText(remote)
+    if (remote === "") localStorage.removeItem(key)
+    else writeLocal(key, remote)
+  }, [remote, key])
+
+  useEffect(() => () => {
+    if (timer.current !== undefined) tell()
+  }, [tell])
+  return { text, set, clear }
+}

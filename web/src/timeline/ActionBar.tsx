@@ -1,0 +1,29 @@
+import { useState } from "react"
+import { useLingui } from "@lingui/react/macro"
+import { Ellipsis, Forward, Pencil, Reply, SmilePlus } from "lucide-react"
+import type { Message } from "@skein-im/client"
+import { EmojiPicker } from "../composer/EmojiPicker.js"
+import { IconButton, Menu, Popover } from "../ui/index.js"
+import { useActs } from "./acts.js"
+import { MessageMenu } from "./MessageMenu.js"
+import s from "./ActionBar.module.css"
+
+/** What is done most, beside the message that the pointer is on. */
+export function ActionBar({ message: m }: { message: Message }) {
+  const { t } = useLingui()
+  const acts = useActs()
+  const may = acts.may(m)
+  const [picking, setPicking] = useState(false)
+  return (
+    <div className={s.bar} role="toolbar" aria-label={t`Message`}>
+      {may.react && (
+        <Popover label={t`React`} open={picking} onOpenChange={setPicking} trigger={<IconButton small label={t`React`} tooltip={false}><SmilePlus /></IconButton>}>
+          <EmojiPicker onPick={(e) => { setPicking(false); acts.react(m, e) }} />
+        </Popover>
+      )}
+      {may.reply && <IconButton small label={t`Reply`} onClick={() => acts.reply(m)}><Reply /></IconButton>}
+      {may.edit ? <IconButton small label={t`Edit`} onClick={() => acts.edit(m)}><Pencil /></IconButton> : may.forward && <IconButton small label={t`Forward`} onClick={() => acts.forward(m)}><Forward /></IconButton>}
+      <Menu trigger={<IconButton small label={t`More`} tooltip={false}><Ellipsis /></IconButton>}><MessageMenu message={m} /></Menu>
+    </div>
+  )
+}

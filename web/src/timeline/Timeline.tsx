@@ -1,0 +1,180 @@
+import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore, type KeyboardEvent } from "react"
+import { Plural, Trans, useLingui } from "@lingui/react/macro"
+import { MessagesSquare } from "lucide-react"
+import { useLocation } from "wouter"
+import type { Message as Said } from "@skein-im/client"
+import { useClient, useEvent, useView } from "@skein-im/react"
+import { ContextMenu, Empty, ErrorNote, Loading, Spinner } from "../ui/index.js"
+import { SceneProvider, type OpenDialog, type Scene } from "./context.js"
+import { Dialogs } from "./Dialogs.js"
+import { hasWords } from "./EventLine.js"
+import { named } from "./events.js"
+import { useGroup } from "./group.js"
+import { JumpButtons } from "./JumpButtons.js"
+import { MessageMenu } from "./MessageMenu.js"
+import { useNames } from "./names.js"
+import { News } from "./News.js"
+import { PinnedBar } from "./PinnedBar.js"
+import { keyOf, rowsOf, settle, type Row } from "./rows.js"
+import { Rows } from "./Rows.js"
+import { SelectBar } from "./SelectBar.js"
+import { Stretch } from "./stretch.js"
+import { useTalk } from "./talk.js"
+import { TypingLine } from "./TypingLine.js"
+import { useReading } from "./useReading.js"
+import { useScroller } from "./useScroller.js"
+import { Viewer } from "./Viewer.js"
+import { useBarrier } from "../composer/barrier.js"
+import s from "./Timeline.module.css"
+
+/** How near to an end of what is here more is brought. */
+const near = 800
+const markedMs = 1800
+
+/** A conversation's messages. `focusSeq`: begins there. */
+export function Timeline({ conversation, focusSeq }: { conversation: string; focusSeq?: number }) {
+  return <One key={conversation} conversation={conversation} focusSeq={focusSeq ?? 0} />
+}
+
+function One({ conversation, focusSeq }: { conversation: string; focusSeq: number }) {
+  const { t } = useLingui()
+  const client = useClient()
+  const [, go] = useLocation()
+  const summary = useView(client.conversation(conversation).summary)
+  const stretch = useMemo(() => new Stretch(client, conversation), [client, conversation])
+  const shown = useSyncExternalStore(stretch.subscribe, stretch.getSnapshot)
+  const group = useGroup(conversation)
+  const barrier = useBarrier(conversation)
+  const [talk, talking] = useTalk(conversation)
+  const [dialog, setDialog] = useState<OpenDialog | undefined>(undefined)
+  const [viewed, setViewed] = useState<Said | undefined>(undefined)
+  const [menuOf, setMenuOf] = useState<Said | undefined>(undefined)
+  const [marked, setMarked] = useState(0)
+  const reading = useReading(conversation, summary)
+
+  const ids = useMemo(() => peopleOf(shown.messages, client.user), [shown.messages, client])
+  const names = useNames(ids, group)
+  const rows = useRows(shown.messages, reading.unreadAfter)
+  const scroll = useScroller(rows, shown.follows, (v) => {
+    if (v.content === 0 || v.height === 0) return
+    if (v.scrollTop < near) stretch.up()
+    if (v.content - v.height - v.scrollTop < near) stretch.down()
+    reading.look(scroll)
+  })
+  const jump = useCallback(async (seq: number) => {
+    await stretch.goTo(seq)
+    const m = stretch.find(seq)
+    if (m === undefined) return
+    scroll.aim({ key: keyOf(m), at: 0.35 })
+    setMarked(seq)
+  }, [stretch, scroll.aim])
+  useEffect(() => {
+    if (marked === 0) return undefined
+    const timer = setTimeout(() => setMarked(0), markedMs)
+    return () => clearTimeout(timer)
+  }, [marked])
+  const toEnd = useCallback(() => {
+    stretch.toEnd()
+    scroll.aim("end")
+  }, [stretch, scroll.aim])
+  useBeginning(summary !== undefined, focusSeq, reading.unreadAfter, stretch, jump, scroll.aim)
+  useEffect(() => {
+    talk.toEnd = () => {
+      reading.clear()
+      toEnd()
+    }
+    talk.lastOwn = () => stretch.all().findLast((m) => m.own && m.seq > 0 && m.kind === "message")
+  }, [talk, toEnd, stretch, reading.clear])
+  useEvent("message", (m) => {
+    if (m.conversation === conversation) stretch.trim(scroll.atEnd())
+  })
+
+  const jumpNow = useCallback((seq: number) => void jump(seq), [jump])
+  const scene = useMemo<Scene>(() => ({
+    conversation, me: client.user, dm: !conversation.startsWith("grp:"), group, names, mayWrite: barrier === undefined || barrier.react, jump: jumpNow, stretch,
+    view: setViewed, profile: (user) => go(`/people/${user}`), dialog: setDialog,
+  }), [conversation, client, group, names, barrier, jumpNow, stretch, go])
+  const selecting = talking.selected !== undefined
+  const empty = shown.complete && rows.length === 0 && summary !== undefined
+
+  return (
+    <SceneProvider value={scene}>
+      <PinnedBar conversation={conversation} onOpen={jumpNow} />
+      <div className={s.stage}>
+        <ContextMenu menu={menuOf !== undefined && !selecting && <MessageMenu message={menuOf} />}>
+          <div
+            ref={scroll.scroller} className={s.scroller} tabIndex={0} role="region" aria-label={t`Messages`}
+            onContextMenuCapture={(e) => setMenuOf(messageAt(e.target, stretch))} onKeyDown={(e) => fromOutside(e, scroll)}
+          >
+            <div className={s.room} />
+            {shown.loading === "up" && <div className={s.more}><Spinner small /></div>}
+            {shown.error !== undefined && <ErrorNote error={shown.error} onRetry={() => stretch.retry()} className={s.error ?? ""} />}
+            {summary !== undefined && shown.complete && rows.length > 0 && <p className={s.begin}>{scene.dm ? <Trans>This is where your conversation begins.</Trans> : <Trans>This is where the group begins, as you may read it.</Trans>}</p>}
+            <Rows rows={rows} list={scroll.list} busy={shown.loading !== ""} selected={talking.selected} marked={marked} />
+            {shown.loading === "down" && <div className={s.more}><Spinner small /></div>}
+          </div>
+        </ContextMenu>
+        {empty && <div className={s.empty}><Empty icon={<MessagesSquare />} title={t`Nothing here yet`}>{scene.mayWrite ? t`Say hello.` : undefined}</Empty></div>}
+        {(shown.loading === "jump" || (summary === undefined && rows.length === 0)) && <div className={s.empty}><Loading /></div>}
+        <JumpButtons away={reading.away || !shown.follows} unread={summary?.unread ?? 0} mentions={summary?.unreadMentions ?? 0} onEnd={() => {
+          const line = rows.find((r) => r.kind === "unread")
+          if (line !== undefined && reading.below(scroll, "unread")) scroll.aim({ key: "unread", at: 0.1 })
+          else if ((summary?.unread ?? 0) > 0 && !shown.follows) jumpNow((summary?.read ?? 0) + 1)
+          else toEnd()
+        }} />
+      </div>
+      <TypingLine conversation={conversation} />
+      {selecting && <SelectBar conversation={conversation} stretch={stretch} />}
+      <Dialogs dialog={dialog} onClose={() => setDialog(undefined)} />
+      {viewed !== undefined && <Viewer message={viewed} messages={shown.messages} onClose={() => setViewed(undefined)} />}
+      <News conversation={conversation} />
+      <span className="visually-hidden" role="status">{selecting && <Plural value={talking.selected?.size ?? 0} one="# message selected" other="# messages selected" />}</span>
+    </SceneProvider>
+  )
+}
+
+/** Rows that say the same stay the same objects. */
+function useRows(messages: readonly Said[], unreadAfter: number): Row[] {
+  const before = useRef<Row[]>([])
+  return useMemo(() => {
+    before.current = settle(before.current, rowsOf(messages.filter((m) => m.kind === "message" || hasWords(m)), unreadAfter))
+    return before.current
+  }, [messages, unreadAfter])
+}
+
+function peopleOf(messages: readonly Said[], me: string): string[] {
+  const all = new Set([me])
+  for (const m of messages) {
+    for (const u of m.kind === "event" ? named(m) : [m.sender, ...m.mentions, m.forward?.sender ?? "", ...m.reactions.flatMap((r) => r.users ?? [])]) if (u !== "") all.add(u)
+  }
+  return [...all].sort()
+}
+
+function messageAt(target: EventTarget, stretch: Stretch): Said | undefined {
+  const seq = Number((target as Element).closest?.("[data-seq]")?.getAttribute("data-seq") ?? 0)
+  return seq > 0 ? stretch.find(seq) : undefined
+}
+
+/** From the whole of it the arrow keys lead to the messages that are seen. */
+function fromOutside(e: KeyboardEvent, scroll: ReturnType<typeof useScroller>): void {
+  if (e.target !== e.currentTarget || (e.key !== "ArrowUp" && e.key !== "ArrowDown")) return
+  const { first, last, rows } = scroll.seen()
+  const all = rows.slice(Math.max(0, first), last + 1).flatMap((r) => [...r.querySelectorAll<HTMLElement>("article")])
+  const one = e.key === "ArrowUp" ? all.at(-1) : all[0]
+  if (one === undefined) return
+  e.preventDefault()
+  one.focus({ preventScroll: true })
+}
+
+/** Where a conversation is opened: at a message, above what is unread, or at its end. */
+function useBeginning(ready: boolean, focusSeq: number, unreadAfter: number, stretch: Stretch, jump: (seq: number) => Promise<void>, aim: ReturnType<typeof useScroller>["aim"]): void {
+  const begun = useRef(-1)
+  useEffect(() => {
+    if (!ready || begun.current === focusSeq) return
+    const again = begun.current >= 0
+    begun.current = focusSeq
+    if (focusSeq > 0) return void jump(focusSeq)
+    if (again || unreadAfter < 0) return
+    void stretch.goTo(unreadAfter + 1).then(() => aim({ key: "unread", at: 0.1 }))
+  }, [ready, focusSeq, unreadAfter, stretch, jump, aim])
+}
