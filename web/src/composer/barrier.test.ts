@@ -3,7 +3,8 @@ import type { GroupState } from "../timeline/group.js"
 import { barrierOf, slowFor, type About } from "./barrier.js"
 
 const group = (more: object, mutedUntilMs = "0"): GroupState => ({
-  group: { role: "ROLE_MEMBER", ...more }, members: new Map([["me", { user: "me", mutedUntilMs }]]), error: undefined,
+  group: { conversation: "grp:a", name: "A", owner: "ann", members: 2, createdAtMs: "0", role: "ROLE_MEMBER", ...more },
+  members: new Map([["me", { user: "me", role: "ROLE_MEMBER", joinedAtMs: "0", mutedUntilMs }]]), error: undefined,
 })
 const about = (more: Partial<About>): About => ({
   summary: { kind: "group", member: true, peer: "" }, group: group({}), me: "me", peerDeleted: false, refused: undefined, nowMs: 1000, ...more,

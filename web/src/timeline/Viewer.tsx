@@ -25,9 +25,11 @@ function itemsOf(messages: readonly Message[]): Item[] {
   return messages.flatMap((m): Item[] => {
     if (m.recalled || (m.type !== "image" && m.type !== "video")) return []
     const b = bodyOf(m)
-    if ((b.t !== "image" && b.t !== "video") || !isUpload(b.about.media)) return []
+    if (b.t !== "image" && b.t !== "video") return []
+    if (!isUpload(b.about.media)) return []
+    const kind = b.t === "video" ? "video" : "image"
     const ids = m.media.length > 1 ? m.media.map((x) => x.id) : [b.about.media]
-    return ids.map((id) => ({ m, place: { id, conversation: m.conversation, seq: m.seq }, kind: b.t, name: b.about.name || `${b.t}-${m.seq}`, caption: b.about.caption }))
+    return ids.map((id) => ({ m, place: { id, conversation: m.conversation, seq: m.seq }, kind, name: b.about.name || `${kind}-${m.seq}`, caption: b.about.caption }))
   })
 }
 

@@ -141,7 +141,7 @@ function span(text: string, i: number, names: Names, depth: number, ends: Ends):
     case "~":
       return depth < deepest ? emphasis(text, i, names, depth, ends) : undefined
     case "[":
-      return depth < deepest ? link(text, i, names, depth) : undefined
+      return depth < deepest ? link(text, i, names) : undefined
     case "@":
       return mention(text, i, names)
     case ":":
@@ -191,7 +191,7 @@ function emphasis(text: string, i: number, names: Names, depth: number, ends: En
 }
 
 /** [words](address): only of an address that may be opened; otherwise it stands as it was written. */
-function link(text: string, i: number, names: Names, depth: number): Span | undefined {
+function link(text: string, i: number, names: Names): Span | undefined {
   const m = /^\[([^[\]\n]{1,500})\]\((\S{1,2000}?)\)/.exec(text.slice(i, i + 2520))
   if (m === null) return undefined
   const balanced = (m[2]!.match(/\(/g)?.length ?? 0) > 0 && text[i + m[0].length] === ")"
