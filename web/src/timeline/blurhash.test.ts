@@ -8,8 +8,8 @@ test("the example of the specification comes out in its colours", () => {
   expect([...p.slice(0, 3)].every((v) => v > 90 && v < 200)).toBe(true)
 })
 
-test("a hash of one colour is that colour everywhere", () => {
-  expect([...decode("00TI:j", 2, 1)!]).toEqual([255, 255, 255, 255, 255, 255, 255, 255])
+test("a hash of red alone is red everywhere", () => {
+  expect([...decode("00TI:j", 2, 1)!]).toEqual([255, 0, 0, 255, 255, 0, 0, 255])
 })
 
 test("what is no hash has no pixels", () => {
