@@ -52,8 +52,16 @@ function png(width, height, pixel) {
 
 const mix = (a, b, t) => a.map((v, i) => Math.round(v + (b[i] - v) * Math.max(0, Math.min(1, t))))
 
+const painted = new Map()
+
 /** Hills under a morning sky, other ones for each seed. */
 function landscape(width, height, seed) {
+  const key = `${width} ${height} ${seed}`
+  if (!painted.has(key)) painted.set(key, paint(width, height, seed))
+  return painted.get(key)
+}
+
+function paint(width, height, seed) {
   const skies = [[[252, 196, 146], [98, 132, 190]], [[250, 226, 180], [126, 190, 214]], [[244, 160, 140], [70, 84, 150]], [[214, 232, 240], [120, 170, 210]]]
   const [low, high] = skies[seed % skies.length]
   const hills = [0.55, 0.66, 0.78].map((h, i) => (x) => h + 0.06 * Math.sin(x * (4 + seed + i * 2.3) + seed * 1.7 + i) + 0.025 * Math.sin(x * (17 + i * 5) + seed))

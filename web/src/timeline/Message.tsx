@@ -50,7 +50,7 @@ export const Message = memo(function Message({ message: m, first, last, selectin
     >
       {!m.own && !scene.dm && <div className={s.side}>{last && <PersonAvatar user={m.sender} onClick={() => scene.profile(m.sender)} />}</div>}
       <div className={s.column}>
-        <div className={cx(s.bubble, bare && s.bare, mentioned && s.mentioned)} style={{ "--foot-size": `${footWidth(m)}px` } as CSSProperties} inert={selecting}>
+        <div className={cx(s.bubble, bare && s.bare, bare && m.type !== "text" && s.framed, mentioned && s.mentioned)} style={{ "--foot-size": `${footWidth(m)}px` } as CSSProperties} inert={selecting}>
           {first && !m.own && !scene.dm && (
             <button type="button" className={s.name} style={{ "--hue": hueOf(m.sender) } as CSSProperties} onClick={() => scene.profile(m.sender)} tabIndex={-1}><bdi>{who}</bdi></button>
           )}

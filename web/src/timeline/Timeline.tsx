@@ -122,8 +122,8 @@ function One({ conversation, focusSeq }: { conversation: string; focusSeq: numbe
           else if ((summary?.unread ?? 0) > 0 && !shown.follows) jumpNow((summary?.read ?? 0) + 1)
           else toEnd()
         }} />
+        <TypingLine conversation={conversation} />
       </div>
-      <TypingLine conversation={conversation} />
       {selecting && <SelectBar conversation={conversation} stretch={stretch} />}
       <Dialogs dialog={dialog} onClose={() => setDialog(undefined)} />
       {viewed !== undefined && <Viewer message={viewed} messages={shown.messages} onClose={() => setViewed(undefined)} />}
