@@ -1,28 +1,10 @@
-import { transformAsync } from "@babel/core"
 import { lingui } from "@lingui/vite-plugin"
 import react from "@vitejs/plugin-react"
 import { fileURLToPath } from "node:url"
-import { defineConfig, type Plugin } from "vite"
+import { defineConfig } from "vite"
+import { texts } from "./scripts/texts.js"
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
-
-/** Turns the texts of a file (`Trans`, `t`, `Plural`) into lookups. The English text stays in the code: it needs no catalogue. */
-function texts(): Plugin {
-  return {
-    name: "skein-texts",
-    enforce: "pre",
-    async transform(code, id) {
-      const path = id.split("?")[0] ?? id
-      if (!/\.tsx?$/.test(path) || !/@lingui\/(core|react)\/macro/.test(code)) return null
-      const out = await transformAsync(code, {
-        filename: path, configFile: false, babelrc: false, sourceMaps: true,
-        parserOpts: { plugins: ["typescript", "jsx"] },
-        plugins: [["@lingui/babel-plugin-lingui-macro", { stripMessageField: false }]],
-      })
-      return out?.code == null ? null : { code: out.code, map: out.map ?? null }
-    },
-  }
-}
 
 const server = process.env["SKEIN_SERVER"] ?? "http://127.0.0.1:8080"
 

@@ -1,4 +1,5 @@
-import { Client, IndexedDBStore, MemoryStore } from "@skein-im/client"
+import { Client, IndexedDBStore, MemoryStore, type ChatClient } from "@skein-im/client"
+import { IndexedDBProfiles } from "@skein-im/react"
 import { accessToken, device, forget, session, type Session } from "./auth/session.js"
 import { http } from "./auth/http.js"
 import { claim } from "./locks.js"
@@ -10,10 +11,18 @@ const socket = (): string => new URL("/ws", location.href.replace(/^http/, "ws")
 /** The name of what a user's messages are kept in. */
 const database = (user: string): string => `skein-${user}`
 
-let current: { user: string; client: Client } | undefined
+let current: { user: string; client: ChatClient } | undefined
+const profiles = new Map<string, IndexedDBProfiles>()
+
+/** The profiles that a user was shown, kept over a reload. */
+export function profilesOf(user: string): IndexedDBProfiles {
+  let p = profiles.get(user)
+  if (p === undefined) profiles.set(user, (p = new IndexedDBProfiles(`skein-people-${user}`)))
+  return p
+}
 
 /** The client of a session. A tab that is not the first one keeps nothing: a store belongs to one client. */
-export async function clientOf(s: Session): Promise<Client> {
+export async function clientOf(s: Session): Promise<ChatClient> {
   if (current?.user === s.user) return current.client
   await current?.client.close()
   const store = (await claim(`skein.store.${s.user}`)) ? new IndexedDBStore(database(s.user)) : new MemoryStore()
@@ -30,6 +39,7 @@ export async function logOut(): Promise<void> {
   if (s !== undefined) await http("skein.v1.AccountService/Logout", {}, s.accessToken).catch(() => undefined)
   forget()
   await client?.close().catch(() => undefined)
+  for (const p of profiles.values()) await p.delete().catch(() => undefined)
   await wipe()
   location.replace("/login")
 }

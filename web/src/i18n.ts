@@ -1,5 +1,4 @@
 import { i18n, type Messages } from "@lingui/core"
-import { compileMessage } from "@lingui/message-utils/compileMessage"
 import { preference } from "./preferences.js"
 
 /** Languages that the app speaks, each by its own name. English is in the code; the others are catalogues. */
@@ -39,5 +38,4 @@ export async function speak(): Promise<void> {
   document.documentElement.lang = spoken
 }
 
-i18n.setMessagesCompiler(compileMessage)
 language.subscribe(() => void speak())

@@ -1,20 +1,41 @@
 import { useLingui } from "@lingui/react/macro"
-import { useClient, useView } from "../hooks.js"
+import { useClient, useConversation, usePresence, useUser } from "@skein-im/react"
+import { isUpload } from "../timeline/body.js"
+import { usePicture } from "../timeline/media.js"
+import { nameOf } from "../timeline/names.js"
 
 export interface Title {
+  /** Gives the colour of who has no picture. */
   id: string
   name: string
-  about: string
   picture: string | undefined
-  group: boolean
+  kind: "dm" | "group" | "saved"
+  /** The other of a dm. */
+  peer: string
   online: boolean | undefined
+  /** When the other of a dm was last here; 0: not known, or not told. */
+  lastSeenAtMs: number
 }
 
-/** What a conversation is called, and how it looks. */
+/** What a conversation is called, and how it looks, also before anything was said in it. */
 export function useTitle(conversation: string): Title {
   const { t } = useLingui()
-  const summary = useView(useClient().conversation(conversation).summary)
-  if (summary === undefined) return { id: conversation, name: "", about: "", picture: undefined, group: false, online: undefined }
-  if (summary.kind === "group") return { id: conversation, name: summary.title === "" ? t`Group` : summary.title, about: "", picture: undefined, group: true, online: undefined }
-  return { id: summary.peer, name: summary.peer === "" ? t`Saved messages` : summary.peer, about: "", picture: undefined, group: false, online: undefined }
+  const me = useClient().user
+  const summary = useConversation(conversation)
+  const peer = summary?.peer ?? peerIn(conversation, me)
+  const group = conversation.startsWith("grp:")
+  const user = useUser(group || peer === "" ? undefined : peer)
+  const presence = usePresence(group || peer === "" ? undefined : peer)
+  const image = user?.picture ?? ""
+  const { url } = usePicture(isUpload(image) ? { id: image, conversation: "", seq: 0 } : undefined, true)
+  if (group) return { id: conversation, name: summary?.title || t`Group`, picture: undefined, kind: "group", peer: "", online: undefined, lastSeenAtMs: 0 }
+  if (peer === "") return { id: conversation, name: t`Saved messages`, picture: undefined, kind: "saved", peer: "", online: undefined, lastSeenAtMs: 0 }
+  return { id: peer, name: nameOf(user), picture: url, kind: "dm", peer, online: presence?.online, lastSeenAtMs: presence?.lastSeenAtMs ?? 0 }
+}
+
+/** The other of a dm, by its id alone; "" of a group and of one's own notes. */
+export function peerIn(conversation: string, me: string): string {
+  const [kind, a = "", b = ""] = conversation.split(":")
+  if (kind !== "dm" || a === b) return ""
+  return a === me ? b : a
 }

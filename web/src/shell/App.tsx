@@ -4,7 +4,7 @@ import { CSPProvider } from "@base-ui/react/csp-provider"
 import { Suspense } from "react"
 import { Redirect, Route, Switch } from "wouter"
 import { useSession } from "../auth/useSession.js"
-import { TooltipParts } from "../ui/Tooltip.js"
+import { Tooltips } from "../ui/Tooltip.js"
 import { Loading, Toasts } from "../ui/index.js"
 import { ErrorBoundary } from "./ErrorBoundary.js"
 import { Login, Register, Shell } from "./rooms.js"
@@ -14,13 +14,11 @@ export function App() {
   return (
     <I18nProvider i18n={i18n}>
       <CSPProvider disableStyleElements>
-        <TooltipParts.Provider delay={500}>
-          <Toasts>
-            <ErrorBoundary whole>
-              <Suspense fallback={<Loading />}><Pages /></Suspense>
-            </ErrorBoundary>
-          </Toasts>
-        </TooltipParts.Provider>
+        <ErrorBoundary whole>
+          <Suspense fallback={<Loading />}><Pages /></Suspense>
+        </ErrorBoundary>
+        <Toasts />
+        <Tooltips />
       </CSPProvider>
     </I18nProvider>
   )

@@ -1,7 +1,7 @@
 import { Plural, Trans, useLingui } from "@lingui/react/macro"
 import { WifiOff } from "lucide-react"
 import { useEffect, useState } from "react"
-import { useClient, useConnection, useView } from "../hooks.js"
+import { useClient, useConnection, useView } from "@skein-im/react"
 import { Button } from "../ui/index.js"
 import s from "./ConnectionLine.module.css"
 

@@ -1,8 +1,9 @@
 import { useLingui } from "@lingui/react/macro"
-import { ArrowLeft, PanelRight, Search } from "lucide-react"
+import { ArrowLeft, Bookmark, PanelRight, Search } from "lucide-react"
 import { Suspense } from "react"
 import { Link, useLocation } from "wouter"
 import { useTitle } from "../conversations/title.js"
+import { About } from "../conversations/About.js"
 import { Avatar, IconButton, Loading } from "../ui/index.js"
 import { Composer, Timeline } from "./rooms.js"
 import s from "./ConversationPane.module.css"
@@ -19,10 +20,10 @@ export function ConversationPane({ conversation, focusSeq, aside }: { conversati
       <header className={s.head}>
         <IconButton label={t`Back`} className={s.back} onClick={() => go("/")}><ArrowLeft /></IconButton>
         <Link to={details ? here : `${here}/details`} className={s.who}>
-          <Avatar id={title.id} name={title.name} src={title.picture} group={title.group} size="s" online={title.online} />
+          {title.kind === "saved" ? <span className={s.saved} aria-hidden="true"><Bookmark /></span> : <Avatar id={title.id} name={title.name} src={title.picture} group={title.kind === "group"} size="s" online={title.online} />}
           <span className={s.names}>
-            <h1 className={s.name}>{title.name}</h1>
-            {title.about !== "" && <span className={s.about}>{title.about}</span>}
+            <h1 className={s.name}><bdi>{title.name}</bdi></h1>
+            <span className={s.about}><About conversation={conversation} title={title} /></span>
           </span>
         </Link>
         <IconButton label={t`Search here`} onClick={() => go(`/search?in=${encodeURIComponent(conversation)}`)}><Search /></IconButton>

@@ -1,16 +1,21 @@
 import { useLingui } from "@lingui/react/macro"
-import { Suspense } from "react"
+import { Suspense, useEffect, useSyncExternalStore } from "react"
 import { useLocation } from "wouter"
 import { ConversationList } from "../conversations/ConversationList.js"
 import { Loading } from "../ui/index.js"
+import { loadLate } from "../ui/Late.js"
 import { ConnectionLine } from "./ConnectionLine.js"
 import { ConversationPane } from "./ConversationPane.js"
+import { Ended } from "./Ended.js"
 import { ErrorBoundary } from "./ErrorBoundary.js"
 import { Missing } from "./Missing.js"
 import { Rail } from "./Rail.js"
-import { Details, JoinPage, NewGroup, PeoplePage, SearchPage, SettingsPage, Thread, UiGallery, Welcome } from "./rooms.js"
+import { Details, JoinPage, Keys, NewGroup, PeoplePage, SearchPage, SettingsPage, Switcher, Thread, UiGallery, Welcome } from "./rooms.js"
 import { placeOf, type Place } from "./place.js"
 import { Start } from "./Start.js"
+import { overlay } from "./switcher.js"
+import { useKeys } from "./useKeys.js"
+import { usePageTitle } from "./usePageTitle.js"
 import s from "./Panes.module.css"
 
 /** Three panes, two or one, as the window has room. What is in them is told by the address alone. */
@@ -20,7 +25,15 @@ export function Panes() {
   const place = placeOf(path)
   const conversation = place.room === "conversation" ? place.conversation : undefined
   const aside = place.room === "conversation" && place.aside !== undefined ? place.aside : undefined
+  useKeys(upOf(place))
+  usePageTitle(place)
+  useEffect(() => {
+    // What opens above the page is loaded once everything else is there.
+    const rest = setTimeout(() => void loadLate(), 1200)
+    return () => clearTimeout(rest)
+  }, [])
   return (
+    <Ended>
     <div className={s.app}>
       <ConnectionLine />
       <div className={s.panes} data-at={place.room === "start" ? "list" : aside === undefined ? "main" : "aside"}>
@@ -42,7 +55,21 @@ export function Panes() {
         )}
       </div>
     </div>
+    <Overlays />
+    </Ended>
   )
+}
+
+/** Where Esc leads: what was opened last is left. */
+function upOf(place: Place): string | undefined {
+  if (place.room === "start") return undefined
+  if (place.room === "conversation" && (place.aside !== undefined || place.focusSeq !== undefined)) return `/c/${place.conversation}`
+  return "/"
+}
+
+function Overlays() {
+  const open = useSyncExternalStore(overlay.subscribe, overlay.getSnapshot)
+  return <Suspense fallback={null}>{open === "switcher" ? <Switcher /> : open === "keys" ? <Keys /> : null}</Suspense>
 }
 
 function Main({ place }: { place: Place }) {

@@ -1,16 +1,16 @@
 import { useEffect, useState } from "react"
 import { useLocation } from "wouter"
-import type { Client } from "@skein-im/client"
-import { clientOf } from "../client.js"
+import type { ChatClient } from "@skein-im/client"
+import { SkeinProvider } from "@skein-im/react"
+import { clientOf, profilesOf } from "../client.js"
 import { useSession } from "../auth/useSession.js"
-import { SkeinProvider } from "../hooks.js"
 import { Loading } from "../ui/index.js"
 import { Panes } from "./Panes.js"
 
 /** The app of who is logged in: its client, and the panes. */
 export function Shell() {
   const session = useSession()
-  const [client, setClient] = useState<Client | undefined>(undefined)
+  const [client, setClient] = useState<ChatClient | undefined>(undefined)
   const [path, go] = useLocation()
   const user = session?.user
   useEffect(() => {
@@ -18,14 +18,13 @@ export function Shell() {
     if (session !== undefined) void clientOf(session).then((c) => { if (!gone) setClient(c) })
     return () => { gone = true }
     // The client asks for the tokens itself: another one is made for another user only.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [user])
   const entering = path === "/login" || path === "/register"
   useEffect(() => {
     if (entering) go(nextOf(location.search), { replace: true })
   }, [entering, go])
   if (client === undefined || entering) return <Loading />
-  return <SkeinProvider client={client}><Panes /></SkeinProvider>
+  return <SkeinProvider client={client} profiles={profilesOf(user ?? "")}><Panes /></SkeinProvider>
 }
 
 /** Where somebody wanted to go before they had to log in: a path of this app, and nothing else. */

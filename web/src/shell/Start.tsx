@@ -1,9 +1,10 @@
 import { Trans, useLingui } from "@lingui/react/macro"
 import { UserPlus } from "lucide-react"
 import { useLocation } from "wouter"
-import { useConversations } from "../hooks.js"
+import { useConversations } from "@skein-im/react"
 import { Brand } from "../ui/Brand.js"
 import { Button, Empty } from "../ui/index.js"
+import { openSwitcher } from "./switcher.js"
 
 /** Nothing is open yet. */
 export function Start() {
@@ -17,5 +18,5 @@ export function Start() {
       </Empty>
     )
   }
-  return <Empty icon={<Brand />} title={t`Choose a conversation`}><Trans>Or press Ctrl K to go anywhere.</Trans></Empty>
+  return <Empty icon={<Brand />} title={t`Choose a conversation`} action={<Button look="quiet" onClick={openSwitcher}><Trans>Go to …</Trans></Button>}><Trans>Press ? to see what the keyboard can do.</Trans></Empty>
 }

@@ -24,6 +24,9 @@ export const Shell = lazy(() => import("./Shell.js").then((m) => ({ default: m.S
 export const Login = lazy(() => import("../auth/Login.js").then((m) => ({ default: m.Login })))
 export const Register = lazy(() => import("../auth/Register.js").then((m) => ({ default: m.Register })))
 
+export const Switcher = lazy(() => import("./Switcher.js").then((m) => ({ default: m.Switcher })))
+export const Keys = lazy(() => import("./Keys.js").then((m) => ({ default: m.Keys })))
+
 export const Timeline = room<{ conversation: string; focusSeq?: number }>("timeline/Timeline")
 export const Thread = room<{ conversation: string; root: number }>("timeline/Thread")
 export const Composer = room<{ conversation: string; thread?: number }>("composer/Composer")

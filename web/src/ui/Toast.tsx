@@ -1,12 +1,9 @@
-import { Toast as Base } from "@base-ui/react/toast"
 import { useLingui } from "@lingui/react/macro"
 import { X } from "lucide-react"
-import type { ReactNode } from "react"
+import { useEffect, useState, useSyncExternalStore } from "react"
 import { IconButton } from "./Button.js"
 import { cx } from "./cx.js"
 import s from "./Toast.module.css"
-
-const manager = Base.createToastManager()
 
 export interface ToastOptions {
   tone?: "plain" | "error"
@@ -14,31 +11,60 @@ export interface ToastOptions {
   action?: { label: string; run: () => void }
 }
 
-/** Says something in passing, from anywhere. What must not be missed does not belong here. */
-export function toast(text: string, { tone = "plain", action }: ToastOptions = {}): void {
-  const id = manager.add({
-    title: text, type: tone, timeout: action === undefined ? 4000 : 7000, priority: tone === "error" ? "high" : "low",
-    ...(action === undefined ? {} : { actionProps: { children: action.label, onClick: () => { manager.close(id); action.run() } } }),
-  })
+interface One extends ToastOptions {
+  id: number
+  text: string
 }
 
-export function Toasts({ children }: { children: ReactNode }) {
+/** So many at a time; an older one makes room. */
+const most = 3
+
+let all: readonly One[] = []
+let last = 0
+const listeners = new Set<() => void>()
+
+function set(next: readonly One[]): void {
+  all = next
+  for (const f of [...listeners]) f()
+}
+
+function subscribe(f: () => void): () => void {
+  listeners.add(f)
+  return () => listeners.delete(f)
+}
+
+const close = (id: number): void => set(all.filter((one) => one.id !== id))
+
+/** Says something in passing, from anywhere. What must not be missed does not belong here. */
+export function toast(text: string, options: ToastOptions = {}): void {
+  set([...all, { ...options, id: ++last, text }].slice(-most))
+}
+
+/** Where toasts are shown; stands once in the page. */
+export function Toasts() {
+  const now = useSyncExternalStore(subscribe, () => all)
   return (
-    <Base.Provider toastManager={manager} limit={3}>
-      {children}
-      <Base.Portal><Base.Viewport className={s.viewport}><List /></Base.Viewport></Base.Portal>
-    </Base.Provider>
+    <div className={s.viewport} aria-live="polite">
+      {now.map((one) => <Line key={one.id} one={one} />)}
+    </div>
   )
 }
 
-function List() {
+/** It stays while somebody points at it, or is in it. */
+function Line({ one }: { one: One }) {
   const { t } = useLingui()
-  const { toasts } = Base.useToastManager()
-  return toasts.map((one) => (
-    <Base.Root key={one.id} toast={one} className={cx(s.toast, one.type === "error" && s.error)} swipeDirection={["down", "right"]}>
-      <Base.Title className={s.text} render={<p />} />
-      {one.actionProps !== undefined && <Base.Action className={s.action} />}
-      <Base.Close render={<IconButton small label={t`Close`} tooltip={false}><X /></IconButton>} />
-    </Base.Root>
-  ))
+  const [held, setHeld] = useState(false)
+  useEffect(() => {
+    if (held) return undefined
+    const timer = setTimeout(() => close(one.id), one.action === undefined ? 4000 : 7000)
+    return () => clearTimeout(timer)
+  }, [held, one])
+  return (
+    <div className={cx(s.toast, one.tone === "error" && s.error)} role={one.tone === "error" ? "alert" : undefined}
+      onPointerEnter={() => setHeld(true)} onPointerLeave={() => setHeld(false)} onFocus={() => setHeld(true)} onBlur={() => setHeld(false)}>
+      <p className={s.text}>{one.text}</p>
+      {one.action !== undefined && <button type="button" className={s.action} onClick={() => { close(one.id); one.action?.run() }}>{one.action.label}</button>}
+      <IconButton small label={t`Close`} tooltip={false} onClick={() => close(one.id)}><X /></IconButton>
+    </div>
+  )
 }

@@ -2,7 +2,7 @@ import { ContextMenu as BaseContext } from "@base-ui/react/context-menu"
 import { Menu as Base } from "@base-ui/react/menu"
 import { Check } from "lucide-react"
 import type { ReactElement, ReactNode } from "react"
-import { cx } from "./cx.js"
+import { cx } from "../cx.js"
 import s from "./Menu.module.css"
 
 export interface MenuProps {
@@ -14,11 +14,12 @@ export interface MenuProps {
   side?: "top" | "bottom" | "left" | "right"
   open?: boolean
   onOpenChange?: (open: boolean) => void
+  defaultOpen?: boolean
 }
 
-export function Menu({ trigger, children, align = "end", side = "bottom", open, onOpenChange }: MenuProps) {
+export function Menu({ trigger, children, align = "end", side = "bottom", open, onOpenChange, defaultOpen = false }: MenuProps) {
   return (
-    <Base.Root {...(open === undefined ? {} : { open })} {...(onOpenChange === undefined ? {} : { onOpenChange: (now: boolean) => onOpenChange(now) })}>
+    <Base.Root defaultOpen={defaultOpen} {...(open === undefined ? {} : { open })} {...(onOpenChange === undefined ? {} : { onOpenChange: (now: boolean) => onOpenChange(now) })}>
       <Base.Trigger render={trigger} />
       <Popup align={align} side={side}>{children}</Popup>
     </Base.Root>
@@ -26,7 +27,12 @@ export function Menu({ trigger, children, align = "end", side = "bottom", open, 
 }
 
 /** The same by the second mouse button, or a long tap, on what it is around. */
-export function ContextMenu({ children, menu }: { children: ReactElement; menu: ReactNode }) {
+export interface ContextMenuProps {
+  children: ReactElement
+  menu: ReactNode
+}
+
+export function ContextMenu({ children, menu }: ContextMenuProps) {
   return (
     <BaseContext.Root>
       <BaseContext.Trigger render={children} />
@@ -45,7 +51,16 @@ function Popup({ children, align, side }: { children: ReactNode; align?: "start"
   )
 }
 
-export function MenuItem({ icon, danger = false, disabled = false, keys, onClick, children }: { icon?: ReactNode; danger?: boolean; disabled?: boolean; keys?: string; onClick?: () => void; children: ReactNode }) {
+export interface MenuItemProps {
+  icon?: ReactNode
+  danger?: boolean
+  disabled?: boolean
+  keys?: string
+  onClick?: () => void
+  children: ReactNode
+}
+
+export function MenuItem({ icon, danger = false, disabled = false, keys, onClick, children }: MenuItemProps) {
   return (
     <Base.Item className={cx(s.item, danger && s.danger)} disabled={disabled} onClick={onClick}>
       {icon !== undefined && <span className={s.icon}>{icon}</span>}
@@ -55,7 +70,13 @@ export function MenuItem({ icon, danger = false, disabled = false, keys, onClick
   )
 }
 
-export function MenuCheck({ checked, onChange, children }: { checked: boolean; onChange: (now: boolean) => void; children: ReactNode }) {
+export interface MenuCheckProps {
+  checked: boolean
+  onChange: (now: boolean) => void
+  children: ReactNode
+}
+
+export function MenuCheck({ checked, onChange, children }: MenuCheckProps) {
   return (
     <Base.CheckboxItem className={s.item} checked={checked} onCheckedChange={(now) => onChange(now)} closeOnClick>
       <span className={s.icon}>{checked && <Check />}</span>
@@ -69,7 +90,13 @@ export function MenuLine() {
 }
 
 /** A menu in a menu. */
-export function SubMenu({ icon, label, children }: { icon?: ReactNode; label: string; children: ReactNode }) {
+export interface SubMenuProps {
+  icon?: ReactNode
+  label: string
+  children: ReactNode
+}
+
+export function SubMenu({ icon, label, children }: SubMenuProps) {
   return (
     <Base.SubmenuRoot>
       <Base.SubmenuTrigger className={s.item}>

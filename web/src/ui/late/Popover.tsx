@@ -11,12 +11,13 @@ export interface PopoverProps {
   side?: "top" | "bottom" | "left" | "right"
   open?: boolean
   onOpenChange?: (open: boolean) => void
+  defaultOpen?: boolean
 }
 
 /** Something small beside the button that opened it: emoji, a choice of dates. */
-export function Popover({ trigger, label, children, align = "center", side = "top", open, onOpenChange }: PopoverProps) {
+export function Popover({ trigger, label, children, align = "center", side = "top", open, onOpenChange, defaultOpen = false }: PopoverProps) {
   return (
-    <Base.Root {...(open === undefined ? {} : { open })} {...(onOpenChange === undefined ? {} : { onOpenChange: (now: boolean) => onOpenChange(now) })}>
+    <Base.Root defaultOpen={defaultOpen} {...(open === undefined ? {} : { open })} {...(onOpenChange === undefined ? {} : { onOpenChange: (now: boolean) => onOpenChange(now) })}>
       <Base.Trigger render={trigger} />
       <Base.Portal>
         <Base.Positioner className={s.place} align={align} side={side} sideOffset={6} collisionPadding={8}>

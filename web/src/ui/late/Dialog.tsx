@@ -3,9 +3,9 @@ import { Dialog as Base } from "@base-ui/react/dialog"
 import { Trans, useLingui } from "@lingui/react/macro"
 import { X } from "lucide-react"
 import { useState, type ReactNode } from "react"
-import { Button, IconButton } from "./Button.js"
-import { cx } from "./cx.js"
-import { ErrorNote } from "./Notes.js"
+import { Button, IconButton } from "../Button.js"
+import { cx } from "../cx.js"
+import { ErrorNote } from "../Notes.js"
 import s from "./Dialog.module.css"
 
 export interface DialogProps {

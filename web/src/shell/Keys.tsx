@@ -1,0 +1,36 @@
+import { Trans, useLingui } from "@lingui/react/macro"
+import type { ReactNode } from "react"
+import { Dialog } from "../ui/index.js"
+import { open as show } from "./switcher.js"
+import s from "./Keys.module.css"
+
+const command = /Mac|iP/.test(navigator.userAgent) ? "⌘" : "Ctrl"
+
+/** The keys of the app. */
+export function Keys() {
+  const { t } = useLingui()
+  const groups: { title: string; keys: [ReactNode, string[]][] }[] = [
+    { title: t`Everywhere`, keys: [
+      [<Trans>Go to a chat, a person, a page</Trans>, [command, "K"]], [<Trans>Next pane, the one before</Trans>, ["F6", "⇧ F6"]],
+      [<Trans>Next chat, the one before</Trans>, ["Alt ↓", "Alt ↑"]], [<Trans>Close what was opened last</Trans>, ["Esc"]], [<Trans>These keys</Trans>, ["?"]],
+    ] },
+    { title: t`In a conversation`, keys: [
+      [<Trans>Send</Trans>, ["Enter"]], [<Trans>New line</Trans>, ["⇧ Enter"]], [<Trans>Edit your last message</Trans>, ["↑"]], [<Trans>Mention somebody</Trans>, ["@"]], [<Trans>Emoji</Trans>, [":"]],
+    ] },
+    { title: t`On a message`, keys: [[<Trans>The one above, below</Trans>, ["↑", "↓"]], [<Trans>Reply</Trans>, ["R"]], [<Trans>More</Trans>, ["⇧ F10"]]] },
+  ]
+  return (
+    <Dialog open onClose={() => show(undefined)} title={t`Keys`} size="m">
+      <div className={s.groups}>
+        {groups.map((g) => (
+          <section key={g.title}>
+            <h3 className={s.title}>{g.title}</h3>
+            <dl className={s.list}>
+              {g.keys.map(([what, keys]) => <div key={keys.join()} className={s.line}><dt>{what}</dt><dd className={s.keys}>{keys.map((k) => <kbd key={k} className={s.key}>{k}</kbd>)}</dd></div>)}
+            </dl>
+          </section>
+        ))}
+      </div>
+    </Dialog>
+  )
+}

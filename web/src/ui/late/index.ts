@@ -1,0 +1,3 @@
+export * from "./Dialog.js"
+export * from "./Menu.js"
+export * from "./Popover.js"
