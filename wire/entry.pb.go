@@ -962,9 +962,9 @@ type Media struct {
 	Height uint32 `protobuf:"varint,6,opt,name=height,proto3" json:"height,omitempty"`
 	// A few colours to show until the picture is there (blurha.sh). Pictures only.
 	Blurhash string `protobuf:"bytes,7,opt,name=blurhash,proto3" json:"blurhash,omitempty"`
-	// As the uploader said; 0: unknown.
+	// As the server measured it, else as the uploader said; 0: unknown. SPEC §13.3.
 	DurationMs uint32 `protobuf:"varint,8,opt,name=duration_ms,json=durationMs,proto3" json:"duration_ms,omitempty"`
-	// Up to 100 loudnesses, 0 to 100, as the uploader said.
+	// Up to 100 loudnesses, 0 to 100: of a WAV as the server measured them, else as the uploader said.
 	Waveform []byte `protobuf:"bytes,9,opt,name=waveform,proto3" json:"waveform,omitempty"`
 	// There is a small picture of it: GET /media/<id>/thumbnail.
 	Thumbnail     bool `protobuf:"varint,10,opt,name=thumbnail,proto3" json:"thumbnail,omitempty"`

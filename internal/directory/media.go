@@ -161,8 +161,8 @@ func (d *DB) FinishUpload(ctx context.Context, u im.Upload, now time.Time) error
 		if _, err := tx.Exec("UPDATE media_usage SET bytes = bytes + $2 WHERE owner = $1", u.Owner, u.Size-was); err != nil {
 			return err
 		}
-		_, err = tx.Exec(`UPDATE media SET size = $2, mime = $3, width = $4, height = $5, blurhash = $6, hash = $7, thumbnail = $8, expires_at = $9 WHERE id = $1`,
-			u.ID, u.Size, u.MIME, int64(u.Width), int64(u.Height), u.Blurhash, u.Hash, u.Thumbnail, msOf(u.Expires))
+		_, err = tx.Exec(`UPDATE media SET size = $2, mime = $3, width = $4, height = $5, blurhash = $6, hash = $7, thumbnail = $8, expires_at = $9, duration_ms = $10, waveform = $11 WHERE id = $1`,
+			u.ID, u.Size, u.MIME, int64(u.Width), int64(u.Height), u.Blurhash, u.Hash, u.Thumbnail, msOf(u.Expires), u.Duration.Milliseconds(), orNull(u.Waveform))
 		return err
 	})
 }

@@ -94,14 +94,16 @@ func (s *Service) scanTurn(ctx context.Context) error {
 	return e
 }
 
-// noting remembers why it ended, if that was not the end.
+// noting counts, and remembers why it ended, if that was not the end.
 type noting struct {
 	r   io.Reader
+	n   int64
 	err error
 }
 
 func (n *noting) Read(p []byte) (int, error) {
 	k, err := n.r.Read(p)
+	n.n += int64(k)
 	if err != nil && !errors.Is(err, io.EOF) {
 		n.err = err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/media/picture"
 	"github.com/skein-im/skein/internal/media/scan"
+	"github.com/skein-im/skein/internal/media/sound"
 )
 
 // ErrChecksum: the bytes are not those of the checksum. Nothing of them was kept.
@@ -311,8 +312,11 @@ func (s *Service) look(ctx context.Context, u *im.Upload, pieces []im.MediaPiece
 		return s.lookAtPicture(ctx, u, r)
 	}
 	sum := sha256.New()
-	if n, err := io.Copy(sum, r); err != nil || n != u.Size {
-		return errors.Join(err, io.ErrUnexpectedEOF)
+	read := &noting{r: r}
+	summed := io.TeeReader(read, sum)
+	measured(u, sound.Measure(u.MIME, summed, u.Size))
+	if _, err := io.Copy(io.Discard, summed); err != nil || read.err != nil || read.n != u.Size {
+		return cmp.Or(read.err, errors.Join(err, io.ErrUnexpectedEOF))
 	}
 	u.Hash = hex.EncodeToString(sum.Sum(nil))
 	u.Blob = newBlob(u.Hash)
@@ -323,6 +327,17 @@ func (s *Service) look(ctx context.Context, u *im.Upload, pieces []im.MediaPiece
 		err = io.ErrUnexpectedEOF
 	}
 	return err
+}
+
+// measured takes what was found out about a sound or film in the place of what its uploader
+// said; what was not found out stays as they said.
+func measured(u *im.Upload, f sound.Facts) {
+	if f.Duration > 0 {
+		u.Duration = f.Duration
+	}
+	if len(f.Waveform) > 0 {
+		u.Waveform = f.Waveform
+	}
 }
 
 func (s *Service) lookAtPicture(ctx context.Context, u *im.Upload, r io.Reader) error {
