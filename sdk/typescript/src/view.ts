@@ -44,6 +44,8 @@ export interface Summary {
   /** Hidden, and nothing was written since; marked as unread, and not read on since. */
   hidden: boolean
   markedUnread: boolean
+  /** After how many seconds what is said from now on disappears; 0: it stays. */
+  lifetimeS: number
 }
 
 export interface StateSnapshot {
@@ -95,6 +97,7 @@ function makeSummary(k: Core, cv: Conv): Summary {
     peerReceived: r.peerReceived, peerRead: r.peerRead, low: r.low, high: r.high, head: r.head,
     complete: r.low <= Math.max(r.earlier[0]?.first ?? r.first, mine.clearedBelow ?? 0, 1), member: r.until === 0, mine,
     hidden: mine.hidden === true && r.headCount <= (mine.hiddenCount ?? 0), markedUnread: mine.unread === true && r.read <= (mine.unreadAt ?? 0),
+    lifetimeS: r.lifetimes.find((l) => l.until === 0)?.seconds ?? 0,
   }
 }
 

@@ -1,0 +1,171 @@
+import { useEffect, useSyncExternalStore } from "react"
+import type { ChatClient, Response, SkeinError } from "@skein-im/client"
+import { errorFrom, useClient, useProfiles, type Profiles } from "@skein-im/react"
+
+/*
+ * The user's contacts, requests and blocks: read once, then what changed since, whenever the feed tells of a change. All
+ * rooms look at the same book.
+ */
+
+export type Contact = NonNullable<Response<"skein.v1.ContactService/ListContacts">["contacts"]>[number]
+
+export interface Book {
+  contacts: ReadonlyMap<string, Contact>
+  state: "loading" | "ready" | "failed"
+  error: SkeinError | undefined
+}
+
+/** Puts a page of changes into the list; who is in it no more is taken out. */
+export function withChanges(list: ReadonlyMap<string, Contact>, changes: readonly Contact[]): ReadonlyMap<string, Contact> {
+  const all = new Map(list)
+  for (const c of changes) {
+    if (c.state === "CONTACT_STATE_NONE" && c.blocked !== true) all.delete(c.user.id)
+    else all.set(c.user.id, c)
+  }
+  return all
+}
+
+export type Shelf = "contacts" | "asksMe" | "asked" | "blocked"
+
+/** Where somebody stands in the list; blocked before all else. */
+export function shelfOf(c: Contact): Shelf | undefined {
+  if (c.blocked === true) return "blocked"
+  switch (c.state) {
+    case "CONTACT_STATE_CONTACT":
+      return "contacts"
+    case "CONTACT_STATE_ASKS_ME":
+      return "asksMe"
+    case "CONTACT_STATE_ASKED":
+      return "asked"
+    default:
+      return undefined
+  }
+}
+
+/** What the user calls somebody: by the remark, else as they call themselves. "" if neither is known. */
+export function calledIn(c: Contact): string {
+  return c.remark || c.user.displayName || c.user.username || ""
+}
+
+/** Those of one shelf, by name; the newest request first. */
+export function onShelf(list: ReadonlyMap<string, Contact>, shelf: Shelf, locale: string): Contact[] {
+  const all = [...list.values()].filter((c) => shelfOf(c) === shelf)
+  if (shelf === "asksMe" || shelf === "asked") return all.sort((a, b) => Number(b.changedAtMs ?? 0) - Number(a.changedAtMs ?? 0))
+  const { compare } = new Intl.Collator(locale, { sensitivity: "base", numeric: true })
+  return all.sort((a, b) => compare(calledIn(a), calledIn(b)) || (a.user.id < b.user.id ? -1 : 1))
+}
+
+const plain = (s: string): string => s.normalize("NFKC").toLocaleLowerCase()
+
+/** Whether a remark, a name, the user name or a tag has a word that begins so. */
+export function fits(c: Contact, query: string): boolean {
+  const q = plain(query.trim())
+  if (q === "") return true
+  const texts = [c.remark ?? "", c.user.displayName, c.user.username ?? "", ...(c.tags ?? [])].map(plain)
+  return texts.some((text) => text.startsWith(q) || text.split(/[\s._-]+/u).some((w) => w.startsWith(q)))
+}
+
+/** All tags that are used, each once, by name. */
+export function tagsOf(list: ReadonlyMap<string, Contact>, locale: string): string[] {
+  const all = new Set([...list.values()].filter((c) => shelfOf(c) === "contacts").flatMap((c) => c.tags ?? []))
+  return [...all].sort(new Intl.Collator(locale).compare)
+}
+
+class ContactBook {
+  private book: Book = { contacts: new Map(), state: "loading", error: undefined }
+  private revision = "0"
+  private reading = false
+  private again = false
+  private readonly listeners = new Set<() => void>()
+
+  constructor(private readonly client: ChatClient, private readonly profiles: Profiles) {
+    client.on("account", ({ type }) => {
+      if (type.startsWith("CONTACT_")) this.read()
+    })
+    client.on("reset", () => {
+      this.revision = "0"
+      this.read()
+    })
+    this.read()
+  }
+
+  readonly getSnapshot = (): Book => this.book
+  readonly subscribe = (f: () => void): (() => void) => {
+    this.listeners.add(f)
+    return () => this.listeners.delete(f)
+  }
+
+  private set(change: Partial<Book>): void {
+    this.book = { ...this.book, ...change }
+    for (const f of [...this.listeners]) f()
+  }
+
+  /** Reads what changed; asked meanwhile it reads once more. */
+  readonly read = (): void => {
+    this.again = true
+    if (this.reading) return
+    this.reading = true
+    void this.run().finally(() => (this.reading = false))
+  }
+
+  private async run(): Promise<void> {
+    while (this.again) {
+      this.again = false
+      try {
+        await this.pages()
+        this.set({ state: "ready", error: undefined })
+      } catch (e) {
+        this.set({ state: this.book.state === "ready" ? "ready" : "failed", error: errorFrom(e) })
+      }
+    }
+  }
+
+  private async pages(): Promise<void> {
+    let since = this.revision
+    let list = since === "0" ? new Map<string, Contact>() : this.book.contacts
+    let revision = ""
+    for (let cursor: string | undefined = ""; cursor !== undefined; ) {
+      const r: Response<"skein.v1.ContactService/ListContacts"> = await this.client.call("skein.v1.ContactService/ListContacts", { limit: 500, cursor, since })
+      if (r.reset === true) {
+        list = new Map()
+        since = "0"
+        revision = ""
+      }
+      list = new Map(withChanges(list, r.contacts ?? []))
+      this.profiles.put((r.contacts ?? []).map((c) => c.user))
+      // Of the whole list the first page's revision counts, of changes the last one's.
+      if (since !== "0" || revision === "") revision = r.revision ?? "0"
+      cursor = r.next || undefined
+    }
+    this.revision = revision
+    this.set({ contacts: list })
+  }
+}
+
+const books = new WeakMap<ChatClient, ContactBook>()
+
+function useContactBook(): ContactBook {
+  const client = useClient()
+  const profiles = useProfiles()
+  let b = books.get(client)
+  if (b === undefined) books.set(client, (b = new ContactBook(client, profiles)))
+  return b
+}
+
+/** The book, and how to read it again: after a change of the user's own, or a failure. */
+export function useBook(): Book & { read: () => void } {
+  const b = useContactBook()
+  const book = useSyncExternalStore(b.subscribe, b.getSnapshot)
+  useEffect(() => {
+    if (book.state === "failed") b.read()
+    // once for who enters
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [b])
+  return { ...book, read: b.read }
+}
+
+/** Somebody's place in the book; undefined: they are not in it, or it is not read yet. */
+export function useContact(user: string | undefined): Contact | undefined {
+  const b = useContactBook()
+  return useSyncExternalStore(b.subscribe, () => (user === undefined ? undefined : b.getSnapshot().contacts.get(user)))
+}
