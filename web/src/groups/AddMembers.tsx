@@ -1,17 +1,23 @@
 import { Plural, Trans, useLingui } from "@lingui/react/macro"
-import { useState } from "react"
+import { useEffect, useState } from "react"
 import { useAction, useClient } from "@skein-im/react"
 import { Button, Dialog, ErrorNote, toast } from "../ui/index.js"
 import { PickPeople } from "./PickPeople.js"
 import type { Group } from "./powers.js"
 
 /** Adds people to a group. Who lets nobody add them is invited instead. */
-export function AddMembers({ group, here, onClose, onDone }: { group: Group; here: ReadonlySet<string>; onClose: () => void; onDone: () => void }) {
+export function AddMembers({ group, onClose, onDone }: { group: Group; onClose: () => void; onDone: () => void }) {
   const { t } = useLingui()
   const client = useClient()
   const [chosen, setChosen] = useState<readonly string[]>([])
+  const [here, setHere] = useState<ReadonlySet<string>>(new Set())
+  const { conversation } = group
+  useEffect(() => {
+    // Of a larger group the server passes over who is in it already; so it does if this fails.
+    client.call("skein.v1.GroupService/ListMembers", { conversation, limit: 1000 }).then(({ members = [] }) => setHere(new Set(members.map((m) => m.user))), () => undefined)
+  }, [client, conversation])
   const add = useAction(async () => {
-    const r = await client.call("skein.v1.GroupService/AddMembers", { conversation: group.conversation, users: [...chosen] })
+    const r = await client.call("skein.v1.GroupService/AddMembers", { conversation, users: [...chosen] })
     const added = r.added?.length ?? 0
     const invited = r.invited?.length ?? 0
     const passed = chosen.length - added - invited

@@ -33,10 +33,11 @@ export function GroupSettings({ group, onBack, onDone }: { group: Group; onBack:
       <section className={s.block}>
         <h3 className={s.heading}><Trans>Quiet</Trans></h3>
         <Switch label={t`Mute all for now`} about={t`Nobody but admins writes or reacts until you switch it off.`} checked={group.mutedAll === true} onChange={(mutedAll) => void set.run({ mutedAll })} disabled={set.pending} />
+        <div className={s.gap} />
         <Select label={t`Slow mode: a member writes at most`} value={String(slow)} disabled={set.pending} onChange={(v) => void set.run({ slowModeS: Number(v) })}
           options={slowAll.map((seconds) => ({ value: String(seconds), label: seconds === 0 ? t`as often as they like` : t`once in ${span(seconds)}` }))} />
       </section>
-      <section className={s.block}>
+      <section className={s.form}>
         <Choice label={t`How somebody joins`} value={group.join ?? "JOIN_MODE_INVITATION"} disabled={set.pending} onChange={(join) => void set.run({ join })} options={[
           { value: "JOIN_MODE_INVITATION", label: t`A member adds them`, about: t`Invite links do nothing.` },
           { value: "JOIN_MODE_APPROVAL", label: t`With a link, and an admin lets them in` },

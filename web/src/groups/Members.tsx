@@ -68,7 +68,7 @@ export function Members({ group, few = false, onAll, onChanged }: { group: Group
       {shown?.members.length === 0 && shown.next === "" && <Note><Trans>No member is found by that.</Trans></Note>}
       <ul className={s.list}>{(few ? shown?.members.slice(0, some) : shown?.members)?.map((m) => <Line key={m.user} group={group} m={m} onOpen={() => setProfile(m.user)} onChanged={changed} />)}</ul>
       {few ? group.members > some && <Button look="quiet" className={s.more} onClick={onAll}><Trans>All {group.members} members</Trans></Button> : (shown?.next ?? "") !== "" && <Button look="quiet" className={s.more} busy={pending} onClick={more}><Trans>Show more</Trans></Button>}
-      {adding && <AddMembers group={group} here={new Set(shown?.members.map((m) => m.user))} onClose={() => setAdding(false)} onDone={changed} />}
+      {adding && <AddMembers group={group} onClose={() => setAdding(false)} onDone={changed} />}
       {profile !== undefined && <ProfileDialog user={profile} onClose={() => setProfile(undefined)} />}
     </div>
   )

@@ -1,5 +1,5 @@
 import { Trans, useLingui } from "@lingui/react/macro"
-import { Bell, BellOff, EyeOff, Folder, MailWarning, Timer } from "lucide-react"
+import { Bell, BellOff, EyeOff, Folder, MailWarning, Pin, Timer } from "lucide-react"
 import { useState, type ReactNode } from "react"
 import { useLocation } from "wouter"
 import type { ChatConversation, Summary } from "@skein-im/client"
@@ -26,7 +26,7 @@ export function MyThings({ conversation, children }: { conversation: string; chi
       <h3 className={s.heading}><Trans>For you</Trans></h3>
       {set.error !== undefined && <ErrorNote error={set.error} />}
       <Mute until={mine?.mutedUntilMs ?? 0} now={client.serverTimeMs()} onChange={(until) => void set.run({ mutedUntilMs: String(until) })} />
-      <Switch label={t`Keep it above the others`} checked={mine?.pinned === true} onChange={(pinned) => void set.run({ pinned })} />
+      <div className={s.switched}><Pin aria-hidden="true" /><Switch label={t`Keep it above the others`} checked={mine?.pinned === true} onChange={(pinned) => void set.run({ pinned })} /></div>
       {children}
       <Way icon={<Folder />} end={mine?.folder || t`none`} onClick={() => setFiling(true)}><Trans>Folder</Trans></Way>
       <Way icon={<MailWarning />} disabled={summary?.markedUnread === true} onClick={() => void set.run({ unread: true })}><Trans>Mark as unread</Trans></Way>

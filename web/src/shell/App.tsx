@@ -7,7 +7,7 @@ import { useSession } from "../auth/useSession.js"
 import { Tooltips } from "../ui/Tooltip.js"
 import { Loading, Toasts } from "../ui/index.js"
 import { ErrorBoundary } from "./ErrorBoundary.js"
-import { Login, Register, Shell } from "./rooms.js"
+import { JoinPage, Login, Register, Shell } from "./rooms.js"
 
 /** Everything: the pages of who is not logged in, or the shell. */
 export function App() {
@@ -31,6 +31,7 @@ function Pages() {
       <Switch>
         <Route path="/register"><Register /></Route>
         <Route path="/login"><Login /></Route>
+        <Route path="/join/:token">{({ token }) => <JoinPage token={token} />}</Route>
         <Route><Redirect to={`/login${location.pathname === "/" ? "" : `?next=${encodeURIComponent(location.pathname + location.search)}`}`} replace /></Route>
       </Switch>
     )
