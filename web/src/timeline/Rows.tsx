@@ -1,4 +1,4 @@
-import { memo, useCallback, useMemo, type RefObject } from "react"
+import { memo, useCallback, useMemo } from "react"
 import { Trans } from "@lingui/react/macro"
 import type { Message as Said } from "@skein-im/client"
 import { cx } from "../ui/index.js"
@@ -14,21 +14,20 @@ import s from "./Timeline.module.css"
 
 export interface RowsProps {
   rows: readonly Row[]
-  list: RefObject<HTMLDivElement | null>
   busy: boolean
   selected: ReadonlySet<number> | undefined
   marked: number
 }
 
 /** The rows of a timeline by their days. Those with data-key hold the reader's place: see useScroller. */
-export const Rows = memo(function Rows({ rows, list, busy, selected, marked }: RowsProps) {
+export const Rows = memo(function Rows({ rows, busy, selected, marked }: RowsProps) {
   const { conversation } = useScene()
   const [talk] = useTalk(conversation)
   const onKey = useKeys(useActs(), talk)
   const onSelect = useCallback((m: Said) => talk.select(m.seq), [talk])
   const days = useMemo(() => byDay(rows), [rows])
   return (
-    <div ref={list} className={s.list} role="feed" aria-busy={busy}>
+    <div className={s.list} role="feed" aria-busy={busy}>
       {days.map(([day, all]) => (
         <section key={day} className={s.day} aria-label={dayName(day)}>
           <div className={s.date}><time>{dayName(day)}</time></div>

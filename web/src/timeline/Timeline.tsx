@@ -106,12 +106,14 @@ function One({ conversation, focusSeq }: { conversation: string; focusSeq: numbe
             ref={scroll.scroller} className={s.scroller} tabIndex={0} role="region" aria-label={t`Messages`}
             onContextMenuCapture={(e) => setMenuOf(messageAt(e.target, stretch))} onKeyDown={(e) => fromOutside(e, scroll)}
           >
-            <div className={s.room} />
-            {shown.loading === "up" && <div className={s.more}><Spinner small /></div>}
-            {shown.error !== undefined && <ErrorNote error={shown.error} onRetry={() => stretch.retry()} className={s.error ?? ""} />}
-            {summary !== undefined && shown.complete && rows.length > 0 && <p className={s.begin}>{scene.dm ? <Trans>This is where your conversation begins.</Trans> : <Trans>This is where the group begins, as you may read it.</Trans>}</p>}
-            <Rows rows={rows} list={scroll.list} busy={shown.loading !== ""} selected={talking.selected} marked={marked} />
-            {shown.loading === "down" && <div className={s.more}><Spinner small /></div>}
+            <div ref={scroll.list} className={s.content}>
+              <div className={s.room} />
+              {shown.loading === "up" && <div className={s.more}><Spinner small /></div>}
+              {shown.error !== undefined && <ErrorNote error={shown.error} onRetry={() => stretch.retry()} className={s.error ?? ""} />}
+              {summary !== undefined && shown.complete && rows.length > 0 && <p className={s.begin}>{scene.dm ? <Trans>This is where your conversation begins.</Trans> : <Trans>This is where the group begins, as you may read it.</Trans>}</p>}
+              <Rows rows={rows} busy={shown.loading !== ""} selected={talking.selected} marked={marked} />
+              {shown.loading === "down" && <div className={s.more}><Spinner small /></div>}
+            </div>
           </div>
         </ContextMenu>
         {empty && <div className={s.empty}><Empty icon={<MessagesSquare />} title={t`Nothing here yet`}>{scene.mayWrite ? t`Say hello.` : undefined}</Empty></div>}
