@@ -29,6 +29,7 @@ export class Stretch {
   private farComplete = false
   private loading: Shown["loading"] = ""
   private error: SkeinError | undefined
+  private running: Promise<void> | undefined
   private again: () => void = () => undefined
   private shown: Shown
   private readonly quoted = new Map<number, Message | undefined>()
@@ -109,8 +110,18 @@ export class Stretch {
     for (const f of [...this.listeners]) f()
   }
 
+  /** One at a time; a jump waits for what is under way. */
   private async load(what: Shown["loading"], f: () => Promise<void>): Promise<void> {
-    if (this.loading !== "") return
+    if (this.loading !== "" && what !== "jump") return
+    const before = this.running
+    this.running = (async () => {
+      await before
+      await this.run(what, f)
+    })()
+    await this.running
+  }
+
+  private async run(what: Shown["loading"], f: () => Promise<void>): Promise<void> {
     this.loading = what
     this.error = undefined
     this.changed()

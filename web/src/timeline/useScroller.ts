@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useLayoutEffect, useRef, type RefObject } from "react"
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react"
 import { firstSeen, isAtEnd, placeOf, scrollFor, type Box, type Place, type View } from "./anchor.js"
 
 /*
@@ -13,8 +13,9 @@ export interface Target {
 }
 
 export interface Scroller {
-  scroller: RefObject<HTMLDivElement | null>
-  list: RefObject<HTMLDivElement | null>
+  /** Refs of what scrolls, and of its content. */
+  scroller: (e: HTMLDivElement | null) => void
+  list: (e: HTMLDivElement | null) => void
   /** With the next rows the view goes there. */
   aim: (t: Target | "end") => void
   /** Keys of rows that are seen, from the first to the last. */
@@ -25,6 +26,7 @@ export interface Scroller {
 export function useScroller(rows: unknown, follows: boolean, moved: (v: View) => void): Scroller {
   const scroller = useRef<HTMLDivElement>(null)
   const list = useRef<HTMLDivElement>(null)
+  const [parts, setParts] = useState<{ scroller: HTMLDivElement | null; list: HTMLDivElement | null }>({ scroller: null, list: null })
   const place = useRef<Place>({ end: true })
   const target = useRef<Target | "end" | undefined>("end")
   const size = useRef({ width: 0, height: 0 })
@@ -76,8 +78,7 @@ export function useScroller(rows: unknown, follows: boolean, moved: (v: View) =>
   useLayoutEffect(restore, [rows, restore])
 
   useEffect(() => {
-    const e = scroller.current
-    const l = list.current
+    const { scroller: e, list: l } = parts
     if (e === null || l === null) return undefined
     const onScroll = (): void => {
       // Of another size of the view the observer hears in this frame, and restores the place: it is not to be lost before.
@@ -93,7 +94,7 @@ export function useScroller(rows: unknown, follows: boolean, moved: (v: View) =>
       observer.disconnect()
       e.removeEventListener("scroll", onScroll)
     }
-  }, [note, restore])
+  }, [parts, note, restore])
 
   const aim = useCallback((t: Target | "end") => {
     target.current = t
@@ -112,5 +113,13 @@ export function useScroller(rows: unknown, follows: boolean, moved: (v: View) =>
     return { first, last, rows: all }
   }, [])
   const atEnd = useCallback(() => scroller.current !== null && latest.current.follows && isAtEnd(view()), [])
-  return { scroller, list, aim, seen, atEnd }
+  const setScroller = useCallback((e: HTMLDivElement | null) => {
+    scroller.current = e
+    setParts((p) => (p.scroller === e ? p : { ...p, scroller: e }))
+  }, [])
+  const setList = useCallback((e: HTMLDivElement | null) => {
+    list.current = e
+    setParts((p) => (p.list === e ? p : { ...p, list: e }))
+  }, [])
+  return { scroller: setScroller, list: setList, aim, seen, atEnd }
 }
