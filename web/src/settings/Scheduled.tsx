@@ -1,0 +1,103 @@
+import { Trans, useLingui } from "@lingui/react/macro"
+import { SkeinError, type Response } from "@skein-im/client"
+import { useAction, useClient, useConversation, useEvent, useUser } from "@skein-im/react"
+import { CalendarClock, Pencil, Trash2 } from "lucide-react"
+import { useState } from "react"
+import { Link } from "wouter"
+import { momentOf } from "../timeline/format.js"
+import { nameOf } from "../timeline/names.js"
+import { Button, Confirm, Dialog, Empty, ErrorNote, Field, IconButton, Tag, TextArea, useWhy } from "../ui/index.js"
+import { localMinute, minuteToMs } from "./dates.js"
+import { useFieldErrors } from "./fields.js"
+import { Actions, Form, Page, Reading, Row, Section } from "./parts.js"
+import { useLoad } from "./useLoad.js"
+
+type One = NonNullable<Response<"skein.v1.MessageService/ListScheduled">["scheduled"]>[number]
+
+/** Messages that are sent later. */
+export function Scheduled() {
+  const { t } = useLingui()
+  const client = useClient()
+  const [changing, setChanging] = useState<One | undefined>(undefined)
+  const [cancelling, setCancelling] = useState<One | undefined>(undefined)
+  const all = useLoad(async (signal) => {
+    const found: One[] = []
+    let cursor = ""
+    do {
+      const page = await client.call("skein.v1.MessageService/ListScheduled", { cursor }, { signal })
+      found.push(...(page.scheduled ?? []))
+      cursor = page.next ?? ""
+    } while (cursor !== "")
+    return found
+  })
+  useEvent("account", ({ type }) => {
+    if (type === "SCHEDULED_CHANGED") all.reload()
+  })
+  return (
+    <Page title={t`Scheduled messages`}>
+      <Reading of={all}>
+        {(list) => list.length === 0
+          ? <Empty icon={<CalendarClock />} title={t`Nothing is scheduled`}><Trans>Hold the send button in a conversation to send a message later.</Trans></Empty>
+          : <Section>{list.map((one) => <Line key={one.message?.id} of={one} onChange={() => setChanging(one)} onCancel={() => setCancelling(one)} />)}</Section>}
+      </Reading>
+      {changing !== undefined && <Change of={changing} onClose={() => setChanging(undefined)} onDone={all.reload} />}
+      <Confirm open={cancelling !== undefined} onClose={() => setCancelling(undefined)} danger action={t`Do not send`} title={t`Do not send this message?`}
+        onConfirm={async () => {
+          await client.call("skein.v1.MessageService/CancelScheduled", { id: cancelling?.message?.id ?? "" })
+          all.reload()
+        }}>
+        {shortOf(cancelling)}
+      </Confirm>
+    </Page>
+  )
+}
+
+const shortOf = (one: One | undefined): string => one?.message?.content?.fallback || (one?.message?.content?.type === "text" ? one.message.content.text ?? "" : "") || (one?.message?.content?.type ?? "")
+
+function Line({ of, onChange, onCancel }: { of: One; onChange: () => void; onCancel: () => void }) {
+  const { t } = useLingui()
+  const why = useWhy()
+  const client = useClient()
+  const conversation = of.message?.conversation ?? ""
+  const c = useConversation(conversation)
+  const other = conversation.startsWith("dm:") ? conversation.split(":").slice(1).find((u) => u !== client.user) ?? client.user : undefined
+  const peer = useUser(other)
+  const name = other === undefined ? c?.title || t`Group` : other === client.user ? t`Saved messages` : nameOf(peer)
+  const at = momentOf(Number(of.atMs ?? 0))
+  const failed = of.state === "SCHEDULED_STATE_FAILED"
+  const reason = failed ? why(new SkeinError({ code: of.error?.code ?? "internal", message: of.error?.message ?? "" })) : ""
+  return (
+    <Row icon={<CalendarClock />} title={shortOf(of)} about={<><Link href={`/c/${conversation}`}><bdi>{name}</bdi></Link> · {at}{failed && <> · {reason}</>}</>}
+      tag={failed ? <Tag tone="danger"><Trans>Not sent</Trans></Tag> : of.state === "SCHEDULED_STATE_SENDING" ? <Tag><Trans>Being sent</Trans></Tag> : undefined}>
+      <IconButton label={t`Change`} onClick={onChange}><Pencil /></IconButton>
+      <IconButton label={t`Do not send`} onClick={onCancel}><Trash2 /></IconButton>
+    </Row>
+  )
+}
+
+function Change({ of, onClose, onDone }: { of: One; onClose: () => void; onDone: () => void }) {
+  const { t } = useLingui()
+  const client = useClient()
+  const isText = of.message?.content?.type === "text"
+  const [text, setText] = useState(of.message?.content?.text ?? "")
+  const [at, setAt] = useState(localMinute(Math.max(Number(of.atMs ?? 0), client.serverTimeMs() + 60_000)))
+  const save = useAction(async () => {
+    const atMs = minuteToMs(at)
+    if (atMs === undefined) throw new SkeinError({ code: "invalid_argument", message: t`Choose a day and a time.`, field: "atMs" })
+    const message = isText && of.message !== undefined && text !== of.message.content?.text ? { message: { ...of.message, content: { ...of.message.content, text } } } : {}
+    await client.call("skein.v1.MessageService/ChangeScheduled", { id: of.message?.id ?? "", atMs: String(atMs), ...message })
+    onDone()
+    onClose()
+  })
+  const errors = useFieldErrors(save.error, "atMs", "text")
+  return (
+    <Dialog open onClose={onClose} title={t`Change what is sent later`} size="s">
+      <Form onSubmit={() => void save.run()}>
+        {isText && <TextArea label={t`Message`} value={text} onChange={(e) => setText(e.currentTarget.value)} required error={errors.of("text")} />}
+        <Field label={t`When`} type="datetime-local" value={at} onChange={(e) => setAt(e.currentTarget.value)} required min={localMinute(client.serverTimeMs())} error={errors.of("atMs")} />
+        {errors.rest !== undefined && <ErrorNote error={save.error?.code === "too_late" || save.error?.code === "not_found" ? new SkeinError({ code: "sent", message: t`It was sent already.` }) : errors.rest} />}
+        <Actions><Button onClick={onClose}><Trans>Cancel</Trans></Button><Button look="primary" submit busy={save.pending}><Trans>Save</Trans></Button></Actions>
+      </Form>
+    </Dialog>
+  )
+}
