@@ -83,7 +83,10 @@ function useImage(file: Blob): { image: HTMLImageElement | undefined; failed: bo
     image.onload = () => setState({ image, failed: image.naturalWidth === 0 })
     image.onerror = () => setState({ image: undefined, failed: true })
     image.src = url
-    return () => URL.revokeObjectURL(url)
+    return () => {
+      image.onload = image.onerror = null
+      URL.revokeObjectURL(url)
+    }
   }, [file])
   return state
 }

@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest"
 import { SkeinError } from "@skein-im/client"
+import { fromBase64url, sameBytes, toBase64url } from "./base64url.js"
 import { centred, mostZoom, moved, resultSide, squareOf, within } from "./crop.js"
 import { dayToMs, localDay, localMinute, minuteToMs } from "./dates.js"
 import { blamed, fieldOf, sentence } from "./fields.js"
 import { pathOf } from "./QrCode.js"
+import { minutesOf, minuteText } from "./quiet.js"
 import { wholeUnits } from "./spans.js"
 
 describe("the square of a picture", () => {
@@ -90,4 +92,20 @@ test("a length of time is told in the largest whole unit", () => {
   expect(wholeUnits(36 * 3_600_000)).toEqual({ unit: "hour", count: 36 })
   expect(wholeUnits(90 * 60_000)).toEqual({ unit: "minute", count: 90 })
   expect(wholeUnits(1)).toEqual({ unit: "minute", count: 1 })
+})
+
+test("bytes of a key go there and back", () => {
+  const b = new Uint8Array([0, 255, 62, 63, 250, 1])
+  expect(toBase64url(b.buffer)).toBe("AP8-P_oB")
+  expect([...fromBase64url("AP8-P_oB")]).toEqual([...b])
+  expect(sameBytes(b.buffer, fromBase64url("AP8-P_oB"))).toBe(true)
+  expect(sameBytes(b.buffer, fromBase64url("AP8-P_oA"))).toBe(false)
+  expect(sameBytes(null, b)).toBe(false)
+})
+
+test("quiet hours are minutes of the day", () => {
+  expect(minuteText(22 * 60 + 5)).toBe("22:05")
+  expect(minutesOf("22:05")).toBe(1325)
+  expect(minutesOf("00:00")).toBe(0)
+  for (const t of ["", "24:00", "7:00"]) expect(minutesOf(t)).toBeUndefined()
 })
