@@ -23,6 +23,7 @@ import { ScheduleDialog, type Later } from "./ScheduleDialog.js"
 import { State } from "./State.js"
 import { Tray } from "./Tray.js"
 import { MicButton, useVoice } from "./VoiceBar.js"
+import { enterSends } from "../settings/preferences.js"
 import s from "./Composer.module.css"
 
 /** Where one writes. `thread`: into the thread of that message. */
@@ -125,7 +126,7 @@ function Writing({ conversation }: { conversation: string; thread: number }) {
   const onKeyDown = (e: KeyboardEvent<HTMLTextAreaElement>): void => {
     if (e.nativeEvent.isComposing || e.keyCode === 229) return // the input method has it
     if (completion.key(e)) return
-    if (e.key === "Enter" && !e.shiftKey && !e.altKey) {
+    if (e.key === "Enter" && !e.shiftKey && !e.altKey && (enterSends.get() === "on" || e.ctrlKey || e.metaKey)) {
       e.preventDefault()
       void send()
     } else if (e.key === "ArrowUp" && text === "" && edit === undefined && !e.ctrlKey && !e.metaKey && editLast()) {

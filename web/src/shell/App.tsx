@@ -2,12 +2,12 @@ import { i18n } from "@lingui/core"
 import { I18nProvider } from "@lingui/react"
 import { CSPProvider } from "@base-ui/react/csp-provider"
 import { Suspense } from "react"
-import { Redirect, Route, Switch } from "wouter"
+import { Redirect, Route, Switch, useLocation } from "wouter"
 import { useSession } from "../auth/useSession.js"
 import { Tooltips } from "../ui/Tooltip.js"
 import { Loading, Toasts } from "../ui/index.js"
 import { ErrorBoundary } from "./ErrorBoundary.js"
-import { JoinPage, Login, Register, Shell } from "./rooms.js"
+import { JoinPage, Login, Register, Reset, Shell } from "./rooms.js"
 
 /** Everything: the pages of who is not logged in, or the shell. */
 export function App() {
@@ -26,6 +26,8 @@ export function App() {
 
 function Pages() {
   const session = useSession()
+  const [at] = useLocation()
+  if (at === "/reset") return <Reset /> // also for who is logged in here: it ends that
   if (session === undefined) {
     return (
       <Switch>

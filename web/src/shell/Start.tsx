@@ -1,7 +1,8 @@
 import { Trans, useLingui } from "@lingui/react/macro"
-import { UserPlus } from "lucide-react"
+import { Sparkles, UserPlus } from "lucide-react"
 import { useLocation } from "wouter"
 import { useConversations } from "@skein-im/react"
+import { useIsAdmin } from "../admin/useIsAdmin.js"
 import { Brand } from "../ui/Brand.js"
 import { Button, Empty } from "../ui/index.js"
 import { openSwitcher } from "./switcher.js"
@@ -11,6 +12,14 @@ export function Start() {
   const { t } = useLingui()
   const [, go] = useLocation()
   const none = useConversations().length === 0
+  const admin = useIsAdmin() === true
+  if (none && admin) {
+    return (
+      <Empty icon={<Brand />} title={t`This server is yours`} action={<Button look="primary" icon={<Sparkles />} onClick={() => go("/welcome")}><Trans>Set it up</Trans></Button>}>
+        <Trans>Three short steps, and others can join you.</Trans>
+      </Empty>
+    )
+  }
   if (none) {
     return (
       <Empty icon={<Brand />} title={t`Find the people you know`} action={<Button look="primary" icon={<UserPlus />} onClick={() => go("/people")}><Trans>Find people</Trans></Button>}>

@@ -22,6 +22,7 @@ function room<P extends object>(path: string): ComponentType<P> {
 
 export const Shell = lazy(() => import("./Shell.js").then((m) => ({ default: m.Shell })))
 export const Login = lazy(() => import("../auth/Login.js").then((m) => ({ default: m.Login })))
+export const Reset = lazy(() => import("../auth/Reset.js").then((m) => ({ default: m.Reset })))
 export const Register = lazy(() => import("../auth/Register.js").then((m) => ({ default: m.Register })))
 
 export const Switcher = lazy(() => import("./Switcher.js").then((m) => ({ default: m.Switcher })))
