@@ -48,6 +48,8 @@ const (
 	EntryKind_ENTRY_KIND_STREAM EntryKind = 9
 	// The server found out what the first link of the message `target` leads to: see `preview`. It has no sender. SPEC §4.34.
 	EntryKind_ENTRY_KIND_PREVIEW EntryKind = 10
+	// A message of a member in the thread of the message `target`. It does not count as unread, and says in `replies` what the thread comes to by then. SPEC §4.36.
+	EntryKind_ENTRY_KIND_THREAD_REPLY EntryKind = 11
 )
 
 // Enum value maps for EntryKind.
@@ -64,19 +66,21 @@ var (
 		6:  "ENTRY_KIND_PIN",
 		9:  "ENTRY_KIND_STREAM",
 		10: "ENTRY_KIND_PREVIEW",
+		11: "ENTRY_KIND_THREAD_REPLY",
 	}
 	EntryKind_value = map[string]int32{
-		"ENTRY_KIND_UNSPECIFIED": 0,
-		"ENTRY_KIND_MESSAGE":     1,
-		"ENTRY_KIND_RECALL":      2,
-		"ENTRY_KIND_EVENT":       3,
-		"ENTRY_KIND_EDIT":        4,
-		"ENTRY_KIND_REACTION":    5,
-		"ENTRY_KIND_VOTE":        7,
-		"ENTRY_KIND_POLL_END":    8,
-		"ENTRY_KIND_PIN":         6,
-		"ENTRY_KIND_STREAM":      9,
-		"ENTRY_KIND_PREVIEW":     10,
+		"ENTRY_KIND_UNSPECIFIED":  0,
+		"ENTRY_KIND_MESSAGE":      1,
+		"ENTRY_KIND_RECALL":       2,
+		"ENTRY_KIND_EVENT":        3,
+		"ENTRY_KIND_EDIT":         4,
+		"ENTRY_KIND_REACTION":     5,
+		"ENTRY_KIND_VOTE":         7,
+		"ENTRY_KIND_POLL_END":     8,
+		"ENTRY_KIND_PIN":          6,
+		"ENTRY_KIND_STREAM":       9,
+		"ENTRY_KIND_PREVIEW":      10,
+		"ENTRY_KIND_THREAD_REPLY": 11,
 	}
 )
 
@@ -599,7 +603,11 @@ type Entry struct {
 	// As in the Send: the server finds out nothing about the links of the message. SPEC §4.34.
 	NoPreview bool `protobuf:"varint,32,opt,name=no_preview,json=noPreview,proto3" json:"no_preview,omitempty"`
 	// What the first link of the message leads to. EDIT: what the target has then. SPEC §4.34.
-	Preview       *Preview `protobuf:"bytes,33,opt,name=preview,proto3" json:"preview,omitempty"`
+	Preview *Preview `protobuf:"bytes,33,opt,name=preview,proto3" json:"preview,omitempty"`
+	// THREAD_REPLY: seq of the thread's root, as `target`. RECALL of a reply, when it is pushed: the root whose `replies` it tells. SPEC §4.36.
+	Thread uint64 `protobuf:"varint,34,opt,name=thread,proto3" json:"thread,omitempty"`
+	// The thread that begins with this message; absent: there is none. THREAD_REPLY, and RECALL of a reply, when they are pushed: what the root's thread comes to by then.
+	Replies       *Replies `protobuf:"bytes,35,opt,name=replies,proto3" json:"replies,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -865,6 +873,75 @@ func (x *Entry) GetPreview() *Preview {
 	return nil
 }
 
+func (x *Entry) GetThread() uint64 {
+	if x != nil {
+		return x.Thread
+	}
+	return 0
+}
+
+func (x *Entry) GetReplies() *Replies {
+	if x != nil {
+		return x.Replies
+	}
+	return nil
+}
+
+// A thread, as its root tells it.
+type Replies struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many replies it has that were not taken back and are not gone.
+	Count uint32 `protobuf:"varint,1,opt,name=count,proto3" json:"count,omitempty"`
+	// When the last of them was said, Unix milliseconds, the server's clock; to the second or so.
+	LastAtMs      int64 `protobuf:"varint,2,opt,name=last_at_ms,json=lastAtMs,proto3" json:"last_at_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Replies) Reset() {
+	*x = Replies{}
+	mi := &file_skein_v1_entry_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Replies) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Replies) ProtoMessage() {}
+
+func (x *Replies) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_entry_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Replies.ProtoReflect.Descriptor instead.
+func (*Replies) Descriptor() ([]byte, []int) {
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Replies) GetCount() uint32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *Replies) GetLastAtMs() int64 {
+	if x != nil {
+		return x.LastAtMs
+	}
+	return 0
+}
+
 // What a link leads to, as the server found it once. All of it was said by whoever the link leads to: plain text without control characters, to be shown as such.
 type Preview struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -883,7 +960,7 @@ type Preview struct {
 
 func (x *Preview) Reset() {
 	*x = Preview{}
-	mi := &file_skein_v1_entry_proto_msgTypes[1]
+	mi := &file_skein_v1_entry_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -895,7 +972,7 @@ func (x *Preview) String() string {
 func (*Preview) ProtoMessage() {}
 
 func (x *Preview) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[1]
+	mi := &file_skein_v1_entry_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -908,7 +985,7 @@ func (x *Preview) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Preview.ProtoReflect.Descriptor instead.
 func (*Preview) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{1}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Preview) GetUrl() string {
@@ -974,7 +1051,7 @@ type Media struct {
 
 func (x *Media) Reset() {
 	*x = Media{}
-	mi := &file_skein_v1_entry_proto_msgTypes[2]
+	mi := &file_skein_v1_entry_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -986,7 +1063,7 @@ func (x *Media) String() string {
 func (*Media) ProtoMessage() {}
 
 func (x *Media) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[2]
+	mi := &file_skein_v1_entry_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -999,7 +1076,7 @@ func (x *Media) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Media.ProtoReflect.Descriptor instead.
 func (*Media) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{2}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Media) GetId() string {
@@ -1087,7 +1164,7 @@ type Forward struct {
 
 func (x *Forward) Reset() {
 	*x = Forward{}
-	mi := &file_skein_v1_entry_proto_msgTypes[3]
+	mi := &file_skein_v1_entry_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1099,7 +1176,7 @@ func (x *Forward) String() string {
 func (*Forward) ProtoMessage() {}
 
 func (x *Forward) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[3]
+	mi := &file_skein_v1_entry_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1112,7 +1189,7 @@ func (x *Forward) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Forward.ProtoReflect.Descriptor instead.
 func (*Forward) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{3}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Forward) GetSender() string {
@@ -1149,7 +1226,7 @@ type Pinned struct {
 
 func (x *Pinned) Reset() {
 	*x = Pinned{}
-	mi := &file_skein_v1_entry_proto_msgTypes[4]
+	mi := &file_skein_v1_entry_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1161,7 +1238,7 @@ func (x *Pinned) String() string {
 func (*Pinned) ProtoMessage() {}
 
 func (x *Pinned) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[4]
+	mi := &file_skein_v1_entry_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1174,7 +1251,7 @@ func (x *Pinned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pinned.ProtoReflect.Descriptor instead.
 func (*Pinned) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{4}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Pinned) GetUser() string {
@@ -1201,7 +1278,7 @@ type Pin struct {
 
 func (x *Pin) Reset() {
 	*x = Pin{}
-	mi := &file_skein_v1_entry_proto_msgTypes[5]
+	mi := &file_skein_v1_entry_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1213,7 +1290,7 @@ func (x *Pin) String() string {
 func (*Pin) ProtoMessage() {}
 
 func (x *Pin) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[5]
+	mi := &file_skein_v1_entry_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1226,7 +1303,7 @@ func (x *Pin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pin.ProtoReflect.Descriptor instead.
 func (*Pin) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{5}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Pin) GetRemove() bool {
@@ -1257,7 +1334,7 @@ type Poll struct {
 
 func (x *Poll) Reset() {
 	*x = Poll{}
-	mi := &file_skein_v1_entry_proto_msgTypes[6]
+	mi := &file_skein_v1_entry_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1269,7 +1346,7 @@ func (x *Poll) String() string {
 func (*Poll) ProtoMessage() {}
 
 func (x *Poll) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[6]
+	mi := &file_skein_v1_entry_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1282,7 +1359,7 @@ func (x *Poll) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Poll.ProtoReflect.Descriptor instead.
 func (*Poll) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{6}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Poll) GetOptions() []*PollOption {
@@ -1341,7 +1418,7 @@ type PollOption struct {
 
 func (x *PollOption) Reset() {
 	*x = PollOption{}
-	mi := &file_skein_v1_entry_proto_msgTypes[7]
+	mi := &file_skein_v1_entry_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1353,7 +1430,7 @@ func (x *PollOption) String() string {
 func (*PollOption) ProtoMessage() {}
 
 func (x *PollOption) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[7]
+	mi := &file_skein_v1_entry_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1366,7 +1443,7 @@ func (x *PollOption) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PollOption.ProtoReflect.Descriptor instead.
 func (*PollOption) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{7}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *PollOption) GetId() string {
@@ -1401,7 +1478,7 @@ type Vote struct {
 
 func (x *Vote) Reset() {
 	*x = Vote{}
-	mi := &file_skein_v1_entry_proto_msgTypes[8]
+	mi := &file_skein_v1_entry_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1413,7 +1490,7 @@ func (x *Vote) String() string {
 func (*Vote) ProtoMessage() {}
 
 func (x *Vote) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[8]
+	mi := &file_skein_v1_entry_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1426,7 +1503,7 @@ func (x *Vote) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Vote.ProtoReflect.Descriptor instead.
 func (*Vote) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{8}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Vote) GetOptions() []string {
@@ -1445,7 +1522,7 @@ type PollEnd struct {
 
 func (x *PollEnd) Reset() {
 	*x = PollEnd{}
-	mi := &file_skein_v1_entry_proto_msgTypes[9]
+	mi := &file_skein_v1_entry_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1457,7 +1534,7 @@ func (x *PollEnd) String() string {
 func (*PollEnd) ProtoMessage() {}
 
 func (x *PollEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[9]
+	mi := &file_skein_v1_entry_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1470,7 +1547,7 @@ func (x *PollEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PollEnd.ProtoReflect.Descriptor instead.
 func (*PollEnd) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{9}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{10}
 }
 
 // A member reacts to a message, or takes a reaction away.
@@ -1485,7 +1562,7 @@ type React struct {
 
 func (x *React) Reset() {
 	*x = React{}
-	mi := &file_skein_v1_entry_proto_msgTypes[10]
+	mi := &file_skein_v1_entry_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1497,7 +1574,7 @@ func (x *React) String() string {
 func (*React) ProtoMessage() {}
 
 func (x *React) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[10]
+	mi := &file_skein_v1_entry_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1510,7 +1587,7 @@ func (x *React) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use React.ProtoReflect.Descriptor instead.
 func (*React) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{10}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *React) GetReaction() string {
@@ -1542,7 +1619,7 @@ type Reaction struct {
 
 func (x *Reaction) Reset() {
 	*x = Reaction{}
-	mi := &file_skein_v1_entry_proto_msgTypes[11]
+	mi := &file_skein_v1_entry_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1554,7 +1631,7 @@ func (x *Reaction) String() string {
 func (*Reaction) ProtoMessage() {}
 
 func (x *Reaction) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[11]
+	mi := &file_skein_v1_entry_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1567,7 +1644,7 @@ func (x *Reaction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reaction.ProtoReflect.Descriptor instead.
 func (*Reaction) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{11}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Reaction) GetReaction() string {
@@ -1613,7 +1690,7 @@ type Newest struct {
 
 func (x *Newest) Reset() {
 	*x = Newest{}
-	mi := &file_skein_v1_entry_proto_msgTypes[12]
+	mi := &file_skein_v1_entry_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1625,7 +1702,7 @@ func (x *Newest) String() string {
 func (*Newest) ProtoMessage() {}
 
 func (x *Newest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[12]
+	mi := &file_skein_v1_entry_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1638,7 +1715,7 @@ func (x *Newest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Newest.ProtoReflect.Descriptor instead.
 func (*Newest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{12}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Newest) GetConversation() string {
@@ -1696,7 +1773,7 @@ type Content struct {
 
 func (x *Content) Reset() {
 	*x = Content{}
-	mi := &file_skein_v1_entry_proto_msgTypes[13]
+	mi := &file_skein_v1_entry_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1708,7 +1785,7 @@ func (x *Content) String() string {
 func (*Content) ProtoMessage() {}
 
 func (x *Content) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[13]
+	mi := &file_skein_v1_entry_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1721,7 +1798,7 @@ func (x *Content) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Content.ProtoReflect.Descriptor instead.
 func (*Content) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{13}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Content) GetType() string {
@@ -1804,7 +1881,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_skein_v1_entry_proto_msgTypes[14]
+	mi := &file_skein_v1_entry_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1816,7 +1893,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[14]
+	mi := &file_skein_v1_entry_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1829,7 +1906,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{14}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Event) GetType() EventType {
@@ -1918,7 +1995,7 @@ type GroupChange struct {
 
 func (x *GroupChange) Reset() {
 	*x = GroupChange{}
-	mi := &file_skein_v1_entry_proto_msgTypes[15]
+	mi := &file_skein_v1_entry_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1930,7 +2007,7 @@ func (x *GroupChange) String() string {
 func (*GroupChange) ProtoMessage() {}
 
 func (x *GroupChange) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[15]
+	mi := &file_skein_v1_entry_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1943,7 +2020,7 @@ func (x *GroupChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupChange.ProtoReflect.Descriptor instead.
 func (*GroupChange) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{15}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *GroupChange) GetPicture() string {
@@ -2034,7 +2111,7 @@ var File_skein_v1_entry_proto protoreflect.FileDescriptor
 
 const file_skein_v1_entry_proto_rawDesc = "" +
 	"\n" +
-	"\x14skein/v1/entry.proto\x12\bskein.v1\"\x82\t\n" +
+	"\x14skein/v1/entry.proto\x12\bskein.v1\"\xc7\t\n" +
 	"\x05Entry\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x0e\n" +
@@ -2072,11 +2149,17 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\x05media\x18\x1f \x03(\v2\x0f.skein.v1.MediaR\x05media\x12\x1d\n" +
 	"\n" +
 	"no_preview\x18  \x01(\bR\tnoPreview\x12+\n" +
-	"\apreview\x18! \x01(\v2\x11.skein.v1.PreviewR\apreview\x1a8\n" +
+	"\apreview\x18! \x01(\v2\x11.skein.v1.PreviewR\apreview\x12\x16\n" +
+	"\x06thread\x18\" \x01(\x04R\x06thread\x12+\n" +
+	"\areplies\x18# \x01(\v2\x11.skein.v1.RepliesR\areplies\x1a8\n" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x8e\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"=\n" +
+	"\aReplies\x12\x14\n" +
+	"\x05count\x18\x01 \x01(\rR\x05count\x12\x1c\n" +
+	"\n" +
+	"last_at_ms\x18\x02 \x01(\x03R\blastAtMs\"\x8e\x01\n" +
 	"\aPreview\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
@@ -2178,7 +2261,7 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\r_announcementB\f\n" +
 	"\n" +
 	"_muted_allB\x0e\n" +
-	"\f_slow_mode_s*\x8b\x02\n" +
+	"\f_slow_mode_s*\xa8\x02\n" +
 	"\tEntryKind\x12\x1a\n" +
 	"\x16ENTRY_KIND_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12ENTRY_KIND_MESSAGE\x10\x01\x12\x15\n" +
@@ -2191,7 +2274,8 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\x0eENTRY_KIND_PIN\x10\x06\x12\x15\n" +
 	"\x11ENTRY_KIND_STREAM\x10\t\x12\x16\n" +
 	"\x12ENTRY_KIND_PREVIEW\x10\n" +
-	"*\\\n" +
+	"\x12\x1b\n" +
+	"\x17ENTRY_KIND_THREAD_REPLY\x10\v*\\\n" +
 	"\fGroupMention\x12\x1d\n" +
 	"\x19GROUP_MENTION_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11GROUP_MENTION_ALL\x10\x01\x12\x16\n" +
@@ -2267,7 +2351,7 @@ func file_skein_v1_entry_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_entry_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_skein_v1_entry_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_skein_v1_entry_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_skein_v1_entry_proto_goTypes = []any{
 	(EntryKind)(0),      // 0: skein.v1.EntryKind
 	(GroupMention)(0),   // 1: skein.v1.GroupMention
@@ -2277,55 +2361,57 @@ var file_skein_v1_entry_proto_goTypes = []any{
 	(EventType)(0),      // 5: skein.v1.EventType
 	(Role)(0),           // 6: skein.v1.Role
 	(*Entry)(nil),       // 7: skein.v1.Entry
-	(*Preview)(nil),     // 8: skein.v1.Preview
-	(*Media)(nil),       // 9: skein.v1.Media
-	(*Forward)(nil),     // 10: skein.v1.Forward
-	(*Pinned)(nil),      // 11: skein.v1.Pinned
-	(*Pin)(nil),         // 12: skein.v1.Pin
-	(*Poll)(nil),        // 13: skein.v1.Poll
-	(*PollOption)(nil),  // 14: skein.v1.PollOption
-	(*Vote)(nil),        // 15: skein.v1.Vote
-	(*PollEnd)(nil),     // 16: skein.v1.PollEnd
-	(*React)(nil),       // 17: skein.v1.React
-	(*Reaction)(nil),    // 18: skein.v1.Reaction
-	(*Newest)(nil),      // 19: skein.v1.Newest
-	(*Content)(nil),     // 20: skein.v1.Content
-	(*Event)(nil),       // 21: skein.v1.Event
-	(*GroupChange)(nil), // 22: skein.v1.GroupChange
-	nil,                 // 23: skein.v1.Entry.ExtraEntry
-	nil,                 // 24: skein.v1.GroupChange.ExtraEntry
+	(*Replies)(nil),     // 8: skein.v1.Replies
+	(*Preview)(nil),     // 9: skein.v1.Preview
+	(*Media)(nil),       // 10: skein.v1.Media
+	(*Forward)(nil),     // 11: skein.v1.Forward
+	(*Pinned)(nil),      // 12: skein.v1.Pinned
+	(*Pin)(nil),         // 13: skein.v1.Pin
+	(*Poll)(nil),        // 14: skein.v1.Poll
+	(*PollOption)(nil),  // 15: skein.v1.PollOption
+	(*Vote)(nil),        // 16: skein.v1.Vote
+	(*PollEnd)(nil),     // 17: skein.v1.PollEnd
+	(*React)(nil),       // 18: skein.v1.React
+	(*Reaction)(nil),    // 19: skein.v1.Reaction
+	(*Newest)(nil),      // 20: skein.v1.Newest
+	(*Content)(nil),     // 21: skein.v1.Content
+	(*Event)(nil),       // 22: skein.v1.Event
+	(*GroupChange)(nil), // 23: skein.v1.GroupChange
+	nil,                 // 24: skein.v1.Entry.ExtraEntry
+	nil,                 // 25: skein.v1.GroupChange.ExtraEntry
 }
 var file_skein_v1_entry_proto_depIdxs = []int32{
 	0,  // 0: skein.v1.Entry.kind:type_name -> skein.v1.EntryKind
-	20, // 1: skein.v1.Entry.content:type_name -> skein.v1.Content
-	21, // 2: skein.v1.Entry.event:type_name -> skein.v1.Event
-	23, // 3: skein.v1.Entry.extra:type_name -> skein.v1.Entry.ExtraEntry
-	17, // 4: skein.v1.Entry.react:type_name -> skein.v1.React
-	18, // 5: skein.v1.Entry.reactions:type_name -> skein.v1.Reaction
-	13, // 6: skein.v1.Entry.poll:type_name -> skein.v1.Poll
-	15, // 7: skein.v1.Entry.vote:type_name -> skein.v1.Vote
+	21, // 1: skein.v1.Entry.content:type_name -> skein.v1.Content
+	22, // 2: skein.v1.Entry.event:type_name -> skein.v1.Event
+	24, // 3: skein.v1.Entry.extra:type_name -> skein.v1.Entry.ExtraEntry
+	18, // 4: skein.v1.Entry.react:type_name -> skein.v1.React
+	19, // 5: skein.v1.Entry.reactions:type_name -> skein.v1.Reaction
+	14, // 6: skein.v1.Entry.poll:type_name -> skein.v1.Poll
+	16, // 7: skein.v1.Entry.vote:type_name -> skein.v1.Vote
 	1,  // 8: skein.v1.Entry.group_mention:type_name -> skein.v1.GroupMention
-	11, // 9: skein.v1.Entry.pinned:type_name -> skein.v1.Pinned
-	10, // 10: skein.v1.Entry.forward:type_name -> skein.v1.Forward
-	9,  // 11: skein.v1.Entry.media:type_name -> skein.v1.Media
-	8,  // 12: skein.v1.Entry.preview:type_name -> skein.v1.Preview
-	9,  // 13: skein.v1.Preview.image:type_name -> skein.v1.Media
-	14, // 14: skein.v1.Poll.options:type_name -> skein.v1.PollOption
-	5,  // 15: skein.v1.Event.type:type_name -> skein.v1.EventType
-	6,  // 16: skein.v1.Event.role:type_name -> skein.v1.Role
-	22, // 17: skein.v1.Event.group:type_name -> skein.v1.GroupChange
-	24, // 18: skein.v1.GroupChange.extra:type_name -> skein.v1.GroupChange.ExtraEntry
-	2,  // 19: skein.v1.GroupChange.who_may_add:type_name -> skein.v1.GroupPower
-	2,  // 20: skein.v1.GroupChange.who_may_post:type_name -> skein.v1.GroupPower
-	2,  // 21: skein.v1.GroupChange.who_may_mention_all:type_name -> skein.v1.GroupPower
-	3,  // 22: skein.v1.GroupChange.join:type_name -> skein.v1.JoinMode
-	4,  // 23: skein.v1.GroupChange.history:type_name -> skein.v1.GroupHistory
-	2,  // 24: skein.v1.GroupChange.who_may_pin:type_name -> skein.v1.GroupPower
-	25, // [25:25] is the sub-list for method output_type
-	25, // [25:25] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	12, // 9: skein.v1.Entry.pinned:type_name -> skein.v1.Pinned
+	11, // 10: skein.v1.Entry.forward:type_name -> skein.v1.Forward
+	10, // 11: skein.v1.Entry.media:type_name -> skein.v1.Media
+	9,  // 12: skein.v1.Entry.preview:type_name -> skein.v1.Preview
+	8,  // 13: skein.v1.Entry.replies:type_name -> skein.v1.Replies
+	10, // 14: skein.v1.Preview.image:type_name -> skein.v1.Media
+	15, // 15: skein.v1.Poll.options:type_name -> skein.v1.PollOption
+	5,  // 16: skein.v1.Event.type:type_name -> skein.v1.EventType
+	6,  // 17: skein.v1.Event.role:type_name -> skein.v1.Role
+	23, // 18: skein.v1.Event.group:type_name -> skein.v1.GroupChange
+	25, // 19: skein.v1.GroupChange.extra:type_name -> skein.v1.GroupChange.ExtraEntry
+	2,  // 20: skein.v1.GroupChange.who_may_add:type_name -> skein.v1.GroupPower
+	2,  // 21: skein.v1.GroupChange.who_may_post:type_name -> skein.v1.GroupPower
+	2,  // 22: skein.v1.GroupChange.who_may_mention_all:type_name -> skein.v1.GroupPower
+	3,  // 23: skein.v1.GroupChange.join:type_name -> skein.v1.JoinMode
+	4,  // 24: skein.v1.GroupChange.history:type_name -> skein.v1.GroupHistory
+	2,  // 25: skein.v1.GroupChange.who_may_pin:type_name -> skein.v1.GroupPower
+	26, // [26:26] is the sub-list for method output_type
+	26, // [26:26] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_entry_proto_init() }
@@ -2333,18 +2419,18 @@ func file_skein_v1_entry_proto_init() {
 	if File_skein_v1_entry_proto != nil {
 		return
 	}
-	file_skein_v1_entry_proto_msgTypes[13].OneofWrappers = []any{
+	file_skein_v1_entry_proto_msgTypes[14].OneofWrappers = []any{
 		(*Content_Text)(nil),
 		(*Content_Data)(nil),
 	}
-	file_skein_v1_entry_proto_msgTypes[15].OneofWrappers = []any{}
+	file_skein_v1_entry_proto_msgTypes[16].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_entry_proto_rawDesc), len(file_skein_v1_entry_proto_rawDesc)),
 			NumEnums:      7,
-			NumMessages:   18,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -83,6 +83,56 @@ func (DeviceClass) EnumDescriptor() ([]byte, []int) {
 	return file_skein_v1_frames_proto_rawDescGZIP(), []int{0}
 }
 
+type ThreadFollow int32
+
+const (
+	// Who wrote in it follows it, nobody else.
+	ThreadFollow_THREAD_FOLLOW_UNSPECIFIED ThreadFollow = 0
+	ThreadFollow_THREAD_FOLLOW_YES         ThreadFollow = 1
+	ThreadFollow_THREAD_FOLLOW_NO          ThreadFollow = 2
+)
+
+// Enum value maps for ThreadFollow.
+var (
+	ThreadFollow_name = map[int32]string{
+		0: "THREAD_FOLLOW_UNSPECIFIED",
+		1: "THREAD_FOLLOW_YES",
+		2: "THREAD_FOLLOW_NO",
+	}
+	ThreadFollow_value = map[string]int32{
+		"THREAD_FOLLOW_UNSPECIFIED": 0,
+		"THREAD_FOLLOW_YES":         1,
+		"THREAD_FOLLOW_NO":          2,
+	}
+)
+
+func (x ThreadFollow) Enum() *ThreadFollow {
+	p := new(ThreadFollow)
+	*p = x
+	return p
+}
+
+func (x ThreadFollow) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ThreadFollow) Descriptor() protoreflect.EnumDescriptor {
+	return file_skein_v1_frames_proto_enumTypes[1].Descriptor()
+}
+
+func (ThreadFollow) Type() protoreflect.EnumType {
+	return &file_skein_v1_frames_proto_enumTypes[1]
+}
+
+func (x ThreadFollow) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ThreadFollow.Descriptor instead.
+func (ThreadFollow) EnumDescriptor() ([]byte, []int) {
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{1}
+}
+
 // Client → server.
 type ClientFrame struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1462,7 +1512,9 @@ type Send struct {
 	// Ids of uploads of the sender's own, complete, each once; at most Limits.media. SPEC §13.
 	Media []string `protobuf:"bytes,12,rep,name=media,proto3" json:"media,omitempty"`
 	// The server is not to find out what the links of the message lead to. SPEC §4.34.
-	NoPreview     bool `protobuf:"varint,13,opt,name=no_preview,json=noPreview,proto3" json:"no_preview,omitempty"`
+	NoPreview bool `protobuf:"varint,13,opt,name=no_preview,json=noPreview,proto3" json:"no_preview,omitempty"`
+	// Seq of the message whose thread it belongs to, or of a reply in that thread; 0: it belongs to none. SPEC §4.36.
+	Thread        uint64 `protobuf:"varint,14,opt,name=thread,proto3" json:"thread,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1586,6 +1638,13 @@ func (x *Send) GetNoPreview() bool {
 		return x.NoPreview
 	}
 	return false
+}
+
+func (x *Send) GetThread() uint64 {
+	if x != nil {
+		return x.Thread
+	}
+	return 0
 }
 
 // Amend an earlier entry of the conversation. Pipelined, in one order with the Sends, and answered as they are. SPEC §4.10.
@@ -2690,6 +2749,69 @@ func (x *Lifetime) GetLifetimeS() uint32 {
 	return 0
 }
 
+// What a user set for a thread. SPEC §4.36.
+type ThreadMark struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Root  uint64                 `protobuf:"varint,1,opt,name=root,proto3" json:"root,omitempty"`
+	// The last reply that the user has read; it never goes back.
+	Read uint64 `protobuf:"varint,2,opt,name=read,proto3" json:"read,omitempty"`
+	// Whether they follow it, whatever they wrote there.
+	Follow        ThreadFollow `protobuf:"varint,3,opt,name=follow,proto3,enum=skein.v1.ThreadFollow" json:"follow,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ThreadMark) Reset() {
+	*x = ThreadMark{}
+	mi := &file_skein_v1_frames_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ThreadMark) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ThreadMark) ProtoMessage() {}
+
+func (x *ThreadMark) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_frames_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ThreadMark.ProtoReflect.Descriptor instead.
+func (*ThreadMark) Descriptor() ([]byte, []int) {
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *ThreadMark) GetRoot() uint64 {
+	if x != nil {
+		return x.Root
+	}
+	return 0
+}
+
+func (x *ThreadMark) GetRead() uint64 {
+	if x != nil {
+		return x.Read
+	}
+	return 0
+}
+
+func (x *ThreadMark) GetFollow() ThreadFollow {
+	if x != nil {
+		return x.Follow
+	}
+	return ThreadFollow_THREAD_FOLLOW_UNSPECIFIED
+}
+
 // What a user set for themselves in a conversation: their devices are told, nobody else. Of two the one with the greater revision is the newer. SPEC §4.8.
 type MyState struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
@@ -2714,14 +2836,16 @@ type MyState struct {
 	// The conversation's count when it was hidden, given by the server.
 	HiddenCount uint64 `protobuf:"varint,11,opt,name=hidden_count,json=hiddenCount,proto3" json:"hidden_count,omitempty"`
 	// The user's read mark when it was marked as unread, given by the server.
-	UnreadAt      uint64 `protobuf:"varint,12,opt,name=unread_at,json=unreadAt,proto3" json:"unread_at,omitempty"`
+	UnreadAt uint64 `protobuf:"varint,12,opt,name=unread_at,json=unreadAt,proto3" json:"unread_at,omitempty"`
+	// What the user set for threads, by their roots, ascending; at most 200, those with the newest roots. SPEC §4.36.
+	Threads       []*ThreadMark `protobuf:"bytes,13,rep,name=threads,proto3" json:"threads,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *MyState) Reset() {
 	*x = MyState{}
-	mi := &file_skein_v1_frames_proto_msgTypes[21]
+	mi := &file_skein_v1_frames_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2733,7 +2857,7 @@ func (x *MyState) String() string {
 func (*MyState) ProtoMessage() {}
 
 func (x *MyState) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[21]
+	mi := &file_skein_v1_frames_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2746,7 +2870,7 @@ func (x *MyState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MyState.ProtoReflect.Descriptor instead.
 func (*MyState) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{21}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *MyState) GetConversation() string {
@@ -2833,6 +2957,13 @@ func (x *MyState) GetUnreadAt() uint64 {
 	return 0
 }
 
+func (x *MyState) GetThreads() []*ThreadMark {
+	if x != nil {
+		return x.Threads
+	}
+	return nil
+}
+
 // Entries from first to last, both included.
 type SeqRange struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2844,7 +2975,7 @@ type SeqRange struct {
 
 func (x *SeqRange) Reset() {
 	*x = SeqRange{}
-	mi := &file_skein_v1_frames_proto_msgTypes[22]
+	mi := &file_skein_v1_frames_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2856,7 +2987,7 @@ func (x *SeqRange) String() string {
 func (*SeqRange) ProtoMessage() {}
 
 func (x *SeqRange) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[22]
+	mi := &file_skein_v1_frames_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2869,7 +3000,7 @@ func (x *SeqRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeqRange.ProtoReflect.Descriptor instead.
 func (*SeqRange) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{22}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *SeqRange) GetFirst() uint64 {
@@ -2901,7 +3032,7 @@ type Window struct {
 
 func (x *Window) Reset() {
 	*x = Window{}
-	mi := &file_skein_v1_frames_proto_msgTypes[23]
+	mi := &file_skein_v1_frames_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2913,7 +3044,7 @@ func (x *Window) String() string {
 func (*Window) ProtoMessage() {}
 
 func (x *Window) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[23]
+	mi := &file_skein_v1_frames_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2926,7 +3057,7 @@ func (x *Window) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Window.ProtoReflect.Descriptor instead.
 func (*Window) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{23}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Window) GetFirstSeq() uint64 {
@@ -2969,7 +3100,7 @@ type Pull struct {
 
 func (x *Pull) Reset() {
 	*x = Pull{}
-	mi := &file_skein_v1_frames_proto_msgTypes[24]
+	mi := &file_skein_v1_frames_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2981,7 +3112,7 @@ func (x *Pull) String() string {
 func (*Pull) ProtoMessage() {}
 
 func (x *Pull) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[24]
+	mi := &file_skein_v1_frames_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2994,7 +3125,7 @@ func (x *Pull) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pull.ProtoReflect.Descriptor instead.
 func (*Pull) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{24}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Pull) GetNumber() uint32 {
@@ -3049,7 +3180,7 @@ type Pulls struct {
 
 func (x *Pulls) Reset() {
 	*x = Pulls{}
-	mi := &file_skein_v1_frames_proto_msgTypes[25]
+	mi := &file_skein_v1_frames_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3061,7 +3192,7 @@ func (x *Pulls) String() string {
 func (*Pulls) ProtoMessage() {}
 
 func (x *Pulls) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[25]
+	mi := &file_skein_v1_frames_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3074,7 +3205,7 @@ func (x *Pulls) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pulls.ProtoReflect.Descriptor instead.
 func (*Pulls) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{25}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Pulls) GetPulls() []*Pull {
@@ -3107,7 +3238,7 @@ type Range struct {
 
 func (x *Range) Reset() {
 	*x = Range{}
-	mi := &file_skein_v1_frames_proto_msgTypes[26]
+	mi := &file_skein_v1_frames_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3119,7 +3250,7 @@ func (x *Range) String() string {
 func (*Range) ProtoMessage() {}
 
 func (x *Range) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[26]
+	mi := &file_skein_v1_frames_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3132,7 +3263,7 @@ func (x *Range) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Range.ProtoReflect.Descriptor instead.
 func (*Range) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{26}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Range) GetNumber() uint32 {
@@ -3209,7 +3340,7 @@ type Typing struct {
 
 func (x *Typing) Reset() {
 	*x = Typing{}
-	mi := &file_skein_v1_frames_proto_msgTypes[27]
+	mi := &file_skein_v1_frames_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3221,7 +3352,7 @@ func (x *Typing) String() string {
 func (*Typing) ProtoMessage() {}
 
 func (x *Typing) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[27]
+	mi := &file_skein_v1_frames_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3234,7 +3365,7 @@ func (x *Typing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Typing.ProtoReflect.Descriptor instead.
 func (*Typing) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{27}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Typing) GetConversation() string {
@@ -3270,7 +3401,7 @@ type Part struct {
 
 func (x *Part) Reset() {
 	*x = Part{}
-	mi := &file_skein_v1_frames_proto_msgTypes[28]
+	mi := &file_skein_v1_frames_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3282,7 +3413,7 @@ func (x *Part) String() string {
 func (*Part) ProtoMessage() {}
 
 func (x *Part) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[28]
+	mi := &file_skein_v1_frames_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3295,7 +3426,7 @@ func (x *Part) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Part.ProtoReflect.Descriptor instead.
 func (*Part) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{28}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Part) GetConversation() string {
@@ -3355,7 +3486,7 @@ type Signal struct {
 
 func (x *Signal) Reset() {
 	*x = Signal{}
-	mi := &file_skein_v1_frames_proto_msgTypes[29]
+	mi := &file_skein_v1_frames_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3367,7 +3498,7 @@ func (x *Signal) String() string {
 func (*Signal) ProtoMessage() {}
 
 func (x *Signal) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[29]
+	mi := &file_skein_v1_frames_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3380,7 +3511,7 @@ func (x *Signal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Signal.ProtoReflect.Descriptor instead.
 func (*Signal) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{29}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Signal) GetConversation() string {
@@ -3421,7 +3552,7 @@ type Renew struct {
 
 func (x *Renew) Reset() {
 	*x = Renew{}
-	mi := &file_skein_v1_frames_proto_msgTypes[30]
+	mi := &file_skein_v1_frames_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3433,7 +3564,7 @@ func (x *Renew) String() string {
 func (*Renew) ProtoMessage() {}
 
 func (x *Renew) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[30]
+	mi := &file_skein_v1_frames_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3446,7 +3577,7 @@ func (x *Renew) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Renew.ProtoReflect.Descriptor instead.
 func (*Renew) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{30}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Renew) GetToken() string {
@@ -3465,7 +3596,7 @@ type Renewed struct {
 
 func (x *Renewed) Reset() {
 	*x = Renewed{}
-	mi := &file_skein_v1_frames_proto_msgTypes[31]
+	mi := &file_skein_v1_frames_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3477,7 +3608,7 @@ func (x *Renewed) String() string {
 func (*Renewed) ProtoMessage() {}
 
 func (x *Renewed) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[31]
+	mi := &file_skein_v1_frames_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3490,7 +3621,7 @@ func (x *Renewed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Renewed.ProtoReflect.Descriptor instead.
 func (*Renewed) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{31}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Renewed) GetTokenExpiresAtMs() int64 {
@@ -3510,7 +3641,7 @@ type Background struct {
 
 func (x *Background) Reset() {
 	*x = Background{}
-	mi := &file_skein_v1_frames_proto_msgTypes[32]
+	mi := &file_skein_v1_frames_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3522,7 +3653,7 @@ func (x *Background) String() string {
 func (*Background) ProtoMessage() {}
 
 func (x *Background) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[32]
+	mi := &file_skein_v1_frames_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3535,7 +3666,7 @@ func (x *Background) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Background.ProtoReflect.Descriptor instead.
 func (*Background) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{32}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Background) GetOn() bool {
@@ -3555,7 +3686,7 @@ type WatchPresence struct {
 
 func (x *WatchPresence) Reset() {
 	*x = WatchPresence{}
-	mi := &file_skein_v1_frames_proto_msgTypes[33]
+	mi := &file_skein_v1_frames_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3567,7 +3698,7 @@ func (x *WatchPresence) String() string {
 func (*WatchPresence) ProtoMessage() {}
 
 func (x *WatchPresence) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[33]
+	mi := &file_skein_v1_frames_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3580,7 +3711,7 @@ func (x *WatchPresence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchPresence.ProtoReflect.Descriptor instead.
 func (*WatchPresence) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{33}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *WatchPresence) GetUsers() []string {
@@ -3602,7 +3733,7 @@ type Presence struct {
 
 func (x *Presence) Reset() {
 	*x = Presence{}
-	mi := &file_skein_v1_frames_proto_msgTypes[34]
+	mi := &file_skein_v1_frames_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3614,7 +3745,7 @@ func (x *Presence) String() string {
 func (*Presence) ProtoMessage() {}
 
 func (x *Presence) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[34]
+	mi := &file_skein_v1_frames_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3627,7 +3758,7 @@ func (x *Presence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Presence.ProtoReflect.Descriptor instead.
 func (*Presence) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{34}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Presence) GetUser() string {
@@ -3671,7 +3802,7 @@ type Call struct {
 
 func (x *Call) Reset() {
 	*x = Call{}
-	mi := &file_skein_v1_frames_proto_msgTypes[35]
+	mi := &file_skein_v1_frames_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3683,7 +3814,7 @@ func (x *Call) String() string {
 func (*Call) ProtoMessage() {}
 
 func (x *Call) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[35]
+	mi := &file_skein_v1_frames_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3696,7 +3827,7 @@ func (x *Call) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Call.ProtoReflect.Descriptor instead.
 func (*Call) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{35}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Call) GetNumber() uint32 {
@@ -3776,7 +3907,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_skein_v1_frames_proto_msgTypes[36]
+	mi := &file_skein_v1_frames_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3788,7 +3919,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[36]
+	mi := &file_skein_v1_frames_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3801,7 +3932,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{36}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Result) GetNumber() uint32 {
@@ -3880,7 +4011,7 @@ type Ping struct {
 
 func (x *Ping) Reset() {
 	*x = Ping{}
-	mi := &file_skein_v1_frames_proto_msgTypes[37]
+	mi := &file_skein_v1_frames_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3892,7 +4023,7 @@ func (x *Ping) String() string {
 func (*Ping) ProtoMessage() {}
 
 func (x *Ping) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[37]
+	mi := &file_skein_v1_frames_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3905,7 +4036,7 @@ func (x *Ping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ping.ProtoReflect.Descriptor instead.
 func (*Ping) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{37}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Ping) GetPosition() string {
@@ -3937,7 +4068,7 @@ type Pong struct {
 
 func (x *Pong) Reset() {
 	*x = Pong{}
-	mi := &file_skein_v1_frames_proto_msgTypes[38]
+	mi := &file_skein_v1_frames_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3949,7 +4080,7 @@ func (x *Pong) String() string {
 func (*Pong) ProtoMessage() {}
 
 func (x *Pong) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[38]
+	mi := &file_skein_v1_frames_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3962,7 +4093,7 @@ func (x *Pong) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pong.ProtoReflect.Descriptor instead.
 func (*Pong) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{38}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Pong) GetServerTimeMs() int64 {
@@ -4003,7 +4134,7 @@ type Heads struct {
 
 func (x *Heads) Reset() {
 	*x = Heads{}
-	mi := &file_skein_v1_frames_proto_msgTypes[39]
+	mi := &file_skein_v1_frames_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4015,7 +4146,7 @@ func (x *Heads) String() string {
 func (*Heads) ProtoMessage() {}
 
 func (x *Heads) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[39]
+	mi := &file_skein_v1_frames_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4028,7 +4159,7 @@ func (x *Heads) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heads.ProtoReflect.Descriptor instead.
 func (*Heads) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{39}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Heads) GetHeads() []*Head {
@@ -4048,7 +4179,7 @@ type Head struct {
 
 func (x *Head) Reset() {
 	*x = Head{}
-	mi := &file_skein_v1_frames_proto_msgTypes[40]
+	mi := &file_skein_v1_frames_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4060,7 +4191,7 @@ func (x *Head) String() string {
 func (*Head) ProtoMessage() {}
 
 func (x *Head) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[40]
+	mi := &file_skein_v1_frames_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4073,7 +4204,7 @@ func (x *Head) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Head.ProtoReflect.Descriptor instead.
 func (*Head) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{40}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Head) GetConversation() string {
@@ -4099,7 +4230,7 @@ type Resync struct {
 
 func (x *Resync) Reset() {
 	*x = Resync{}
-	mi := &file_skein_v1_frames_proto_msgTypes[41]
+	mi := &file_skein_v1_frames_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4111,7 +4242,7 @@ func (x *Resync) String() string {
 func (*Resync) ProtoMessage() {}
 
 func (x *Resync) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[41]
+	mi := &file_skein_v1_frames_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4124,7 +4255,7 @@ func (x *Resync) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resync.ProtoReflect.Descriptor instead.
 func (*Resync) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{41}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{42}
 }
 
 // The server ends this session's connection and tells why; code `replaced` names the device that took its place.
@@ -4140,7 +4271,7 @@ type Kick struct {
 
 func (x *Kick) Reset() {
 	*x = Kick{}
-	mi := &file_skein_v1_frames_proto_msgTypes[42]
+	mi := &file_skein_v1_frames_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4152,7 +4283,7 @@ func (x *Kick) String() string {
 func (*Kick) ProtoMessage() {}
 
 func (x *Kick) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[42]
+	mi := &file_skein_v1_frames_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4165,7 +4296,7 @@ func (x *Kick) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Kick.ProtoReflect.Descriptor instead.
 func (*Kick) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{42}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Kick) GetError() *Error {
@@ -4199,7 +4330,7 @@ type GoAway struct {
 
 func (x *GoAway) Reset() {
 	*x = GoAway{}
-	mi := &file_skein_v1_frames_proto_msgTypes[43]
+	mi := &file_skein_v1_frames_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4211,7 +4342,7 @@ func (x *GoAway) String() string {
 func (*GoAway) ProtoMessage() {}
 
 func (x *GoAway) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[43]
+	mi := &file_skein_v1_frames_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4224,7 +4355,7 @@ func (x *GoAway) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GoAway.ProtoReflect.Descriptor instead.
 func (*GoAway) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{43}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *GoAway) GetRetryAfterMs() uint32 {
@@ -4243,7 +4374,7 @@ type Bye struct {
 
 func (x *Bye) Reset() {
 	*x = Bye{}
-	mi := &file_skein_v1_frames_proto_msgTypes[44]
+	mi := &file_skein_v1_frames_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4255,7 +4386,7 @@ func (x *Bye) String() string {
 func (*Bye) ProtoMessage() {}
 
 func (x *Bye) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[44]
+	mi := &file_skein_v1_frames_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4268,7 +4399,7 @@ func (x *Bye) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bye.ProtoReflect.Descriptor instead.
 func (*Bye) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{44}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{45}
 }
 
 // What went wrong; the code is from proto/codes.json and its range tells what to do. SPEC §9.
@@ -4293,7 +4424,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_skein_v1_frames_proto_msgTypes[45]
+	mi := &file_skein_v1_frames_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4305,7 +4436,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[45]
+	mi := &file_skein_v1_frames_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4318,7 +4449,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{45}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Error) GetCode() string {
@@ -4498,7 +4629,7 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x04Rate\x12\x14\n" +
 	"\x05burst\x18\x01 \x01(\rR\x05burst\x12\x1d\n" +
 	"\n" +
-	"per_second\x18\x02 \x01(\x01R\tperSecond\"\xf4\x03\n" +
+	"per_second\x18\x02 \x01(\x01R\tperSecond\"\x8c\x04\n" +
 	"\x04Send\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\fR\x02id\x12+\n" +
@@ -4515,7 +4646,8 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\tstreaming\x18\v \x01(\bR\tstreaming\x12\x14\n" +
 	"\x05media\x18\f \x03(\tR\x05media\x12\x1d\n" +
 	"\n" +
-	"no_preview\x18\r \x01(\bR\tnoPreview\x1a8\n" +
+	"no_preview\x18\r \x01(\bR\tnoPreview\x12\x16\n" +
+	"\x06thread\x18\x0e \x01(\x04R\x06thread\x1a8\n" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
@@ -4612,7 +4744,12 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x05after\x18\x01 \x01(\x04R\x05after\x12\x14\n" +
 	"\x05until\x18\x02 \x01(\x04R\x05until\x12\x1d\n" +
 	"\n" +
-	"lifetime_s\x18\x03 \x01(\rR\tlifetimeS\"\xf8\x02\n" +
+	"lifetime_s\x18\x03 \x01(\rR\tlifetimeS\"d\n" +
+	"\n" +
+	"ThreadMark\x12\x12\n" +
+	"\x04root\x18\x01 \x01(\x04R\x04root\x12\x12\n" +
+	"\x04read\x18\x02 \x01(\x04R\x04read\x12.\n" +
+	"\x06follow\x18\x03 \x01(\x0e2\x16.skein.v1.ThreadFollowR\x06follow\"\xa8\x03\n" +
 	"\aMyState\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x04R\brevision\x12\x16\n" +
@@ -4626,7 +4763,8 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x06folder\x18\n" +
 	" \x01(\tR\x06folder\x12!\n" +
 	"\fhidden_count\x18\v \x01(\x04R\vhiddenCount\x12\x1b\n" +
-	"\tunread_at\x18\f \x01(\x04R\bunreadAt\"4\n" +
+	"\tunread_at\x18\f \x01(\x04R\bunreadAt\x12.\n" +
+	"\athreads\x18\r \x03(\v2\x14.skein.v1.ThreadMarkR\athreads\"4\n" +
 	"\bSeqRange\x12\x14\n" +
 	"\x05first\x18\x01 \x01(\x04R\x05first\x12\x12\n" +
 	"\x04last\x18\x02 \x01(\x04R\x04last\"Z\n" +
@@ -4733,7 +4871,11 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x13DEVICE_CLASS_TABLET\x10\x02\x12\x18\n" +
 	"\x14DEVICE_CLASS_DESKTOP\x10\x03\x12\x14\n" +
 	"\x10DEVICE_CLASS_WEB\x10\x04\x12\x16\n" +
-	"\x12DEVICE_CLASS_OTHER\x10\x05B%Z#github.com/skein-im/skein/wire;wireb\x06proto3"
+	"\x12DEVICE_CLASS_OTHER\x10\x05*Z\n" +
+	"\fThreadFollow\x12\x1d\n" +
+	"\x19THREAD_FOLLOW_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11THREAD_FOLLOW_YES\x10\x01\x12\x14\n" +
+	"\x10THREAD_FOLLOW_NO\x10\x02B%Z#github.com/skein-im/skein/wire;wireb\x06proto3"
 
 var (
 	file_skein_v1_frames_proto_rawDescOnce sync.Once
@@ -4747,158 +4889,162 @@ func file_skein_v1_frames_proto_rawDescGZIP() []byte {
 	return file_skein_v1_frames_proto_rawDescData
 }
 
-var file_skein_v1_frames_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_skein_v1_frames_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
+var file_skein_v1_frames_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_skein_v1_frames_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
 var file_skein_v1_frames_proto_goTypes = []any{
 	(DeviceClass)(0),          // 0: skein.v1.DeviceClass
-	(*ClientFrame)(nil),       // 1: skein.v1.ClientFrame
-	(*ServerFrame)(nil),       // 2: skein.v1.ServerFrame
-	(*Device)(nil),            // 3: skein.v1.Device
-	(*Hello)(nil),             // 4: skein.v1.Hello
-	(*Welcome)(nil),           // 5: skein.v1.Welcome
-	(*Heartbeat)(nil),         // 6: skein.v1.Heartbeat
-	(*Limits)(nil),            // 7: skein.v1.Limits
-	(*Rate)(nil),              // 8: skein.v1.Rate
-	(*Send)(nil),              // 9: skein.v1.Send
-	(*Amend)(nil),             // 10: skein.v1.Amend
-	(*Edit)(nil),              // 11: skein.v1.Edit
-	(*SendAck)(nil),           // 12: skein.v1.SendAck
-	(*SendError)(nil),         // 13: skein.v1.SendError
-	(*Received)(nil),          // 14: skein.v1.Received
-	(*Read)(nil),              // 15: skein.v1.Read
-	(*Receipt)(nil),           // 16: skein.v1.Receipt
-	(*Push)(nil),              // 17: skein.v1.Push
-	(*Sync)(nil),              // 18: skein.v1.Sync
-	(*SyncDelta)(nil),         // 19: skein.v1.SyncDelta
-	(*ConversationState)(nil), // 20: skein.v1.ConversationState
-	(*Lifetime)(nil),          // 21: skein.v1.Lifetime
-	(*MyState)(nil),           // 22: skein.v1.MyState
-	(*SeqRange)(nil),          // 23: skein.v1.SeqRange
-	(*Window)(nil),            // 24: skein.v1.Window
-	(*Pull)(nil),              // 25: skein.v1.Pull
-	(*Pulls)(nil),             // 26: skein.v1.Pulls
-	(*Range)(nil),             // 27: skein.v1.Range
-	(*Typing)(nil),            // 28: skein.v1.Typing
-	(*Part)(nil),              // 29: skein.v1.Part
-	(*Signal)(nil),            // 30: skein.v1.Signal
-	(*Renew)(nil),             // 31: skein.v1.Renew
-	(*Renewed)(nil),           // 32: skein.v1.Renewed
-	(*Background)(nil),        // 33: skein.v1.Background
-	(*WatchPresence)(nil),     // 34: skein.v1.WatchPresence
-	(*Presence)(nil),          // 35: skein.v1.Presence
-	(*Call)(nil),              // 36: skein.v1.Call
-	(*Result)(nil),            // 37: skein.v1.Result
-	(*Ping)(nil),              // 38: skein.v1.Ping
-	(*Pong)(nil),              // 39: skein.v1.Pong
-	(*Heads)(nil),             // 40: skein.v1.Heads
-	(*Head)(nil),              // 41: skein.v1.Head
-	(*Resync)(nil),            // 42: skein.v1.Resync
-	(*Kick)(nil),              // 43: skein.v1.Kick
-	(*GoAway)(nil),            // 44: skein.v1.GoAway
-	(*Bye)(nil),               // 45: skein.v1.Bye
-	(*Error)(nil),             // 46: skein.v1.Error
-	nil,                       // 47: skein.v1.Send.ExtraEntry
-	nil,                       // 48: skein.v1.Edit.ExtraEntry
-	(*Content)(nil),           // 49: skein.v1.Content
-	(*Poll)(nil),              // 50: skein.v1.Poll
-	(GroupMention)(0),         // 51: skein.v1.GroupMention
-	(*React)(nil),             // 52: skein.v1.React
-	(*Vote)(nil),              // 53: skein.v1.Vote
-	(*PollEnd)(nil),           // 54: skein.v1.PollEnd
-	(*Pin)(nil),               // 55: skein.v1.Pin
-	(*Entry)(nil),             // 56: skein.v1.Entry
-	(*Newest)(nil),            // 57: skein.v1.Newest
-	(*structpb.Struct)(nil),   // 58: google.protobuf.Struct
+	(ThreadFollow)(0),         // 1: skein.v1.ThreadFollow
+	(*ClientFrame)(nil),       // 2: skein.v1.ClientFrame
+	(*ServerFrame)(nil),       // 3: skein.v1.ServerFrame
+	(*Device)(nil),            // 4: skein.v1.Device
+	(*Hello)(nil),             // 5: skein.v1.Hello
+	(*Welcome)(nil),           // 6: skein.v1.Welcome
+	(*Heartbeat)(nil),         // 7: skein.v1.Heartbeat
+	(*Limits)(nil),            // 8: skein.v1.Limits
+	(*Rate)(nil),              // 9: skein.v1.Rate
+	(*Send)(nil),              // 10: skein.v1.Send
+	(*Amend)(nil),             // 11: skein.v1.Amend
+	(*Edit)(nil),              // 12: skein.v1.Edit
+	(*SendAck)(nil),           // 13: skein.v1.SendAck
+	(*SendError)(nil),         // 14: skein.v1.SendError
+	(*Received)(nil),          // 15: skein.v1.Received
+	(*Read)(nil),              // 16: skein.v1.Read
+	(*Receipt)(nil),           // 17: skein.v1.Receipt
+	(*Push)(nil),              // 18: skein.v1.Push
+	(*Sync)(nil),              // 19: skein.v1.Sync
+	(*SyncDelta)(nil),         // 20: skein.v1.SyncDelta
+	(*ConversationState)(nil), // 21: skein.v1.ConversationState
+	(*Lifetime)(nil),          // 22: skein.v1.Lifetime
+	(*ThreadMark)(nil),        // 23: skein.v1.ThreadMark
+	(*MyState)(nil),           // 24: skein.v1.MyState
+	(*SeqRange)(nil),          // 25: skein.v1.SeqRange
+	(*Window)(nil),            // 26: skein.v1.Window
+	(*Pull)(nil),              // 27: skein.v1.Pull
+	(*Pulls)(nil),             // 28: skein.v1.Pulls
+	(*Range)(nil),             // 29: skein.v1.Range
+	(*Typing)(nil),            // 30: skein.v1.Typing
+	(*Part)(nil),              // 31: skein.v1.Part
+	(*Signal)(nil),            // 32: skein.v1.Signal
+	(*Renew)(nil),             // 33: skein.v1.Renew
+	(*Renewed)(nil),           // 34: skein.v1.Renewed
+	(*Background)(nil),        // 35: skein.v1.Background
+	(*WatchPresence)(nil),     // 36: skein.v1.WatchPresence
+	(*Presence)(nil),          // 37: skein.v1.Presence
+	(*Call)(nil),              // 38: skein.v1.Call
+	(*Result)(nil),            // 39: skein.v1.Result
+	(*Ping)(nil),              // 40: skein.v1.Ping
+	(*Pong)(nil),              // 41: skein.v1.Pong
+	(*Heads)(nil),             // 42: skein.v1.Heads
+	(*Head)(nil),              // 43: skein.v1.Head
+	(*Resync)(nil),            // 44: skein.v1.Resync
+	(*Kick)(nil),              // 45: skein.v1.Kick
+	(*GoAway)(nil),            // 46: skein.v1.GoAway
+	(*Bye)(nil),               // 47: skein.v1.Bye
+	(*Error)(nil),             // 48: skein.v1.Error
+	nil,                       // 49: skein.v1.Send.ExtraEntry
+	nil,                       // 50: skein.v1.Edit.ExtraEntry
+	(*Content)(nil),           // 51: skein.v1.Content
+	(*Poll)(nil),              // 52: skein.v1.Poll
+	(GroupMention)(0),         // 53: skein.v1.GroupMention
+	(*React)(nil),             // 54: skein.v1.React
+	(*Vote)(nil),              // 55: skein.v1.Vote
+	(*PollEnd)(nil),           // 56: skein.v1.PollEnd
+	(*Pin)(nil),               // 57: skein.v1.Pin
+	(*Entry)(nil),             // 58: skein.v1.Entry
+	(*Newest)(nil),            // 59: skein.v1.Newest
+	(*structpb.Struct)(nil),   // 60: google.protobuf.Struct
 }
 var file_skein_v1_frames_proto_depIdxs = []int32{
-	4,  // 0: skein.v1.ClientFrame.hello:type_name -> skein.v1.Hello
-	9,  // 1: skein.v1.ClientFrame.send:type_name -> skein.v1.Send
-	14, // 2: skein.v1.ClientFrame.received:type_name -> skein.v1.Received
-	15, // 3: skein.v1.ClientFrame.read:type_name -> skein.v1.Read
-	18, // 4: skein.v1.ClientFrame.sync:type_name -> skein.v1.Sync
-	25, // 5: skein.v1.ClientFrame.pull:type_name -> skein.v1.Pull
-	28, // 6: skein.v1.ClientFrame.typing:type_name -> skein.v1.Typing
-	34, // 7: skein.v1.ClientFrame.watch_presence:type_name -> skein.v1.WatchPresence
-	36, // 8: skein.v1.ClientFrame.call:type_name -> skein.v1.Call
-	38, // 9: skein.v1.ClientFrame.ping:type_name -> skein.v1.Ping
-	39, // 10: skein.v1.ClientFrame.pong:type_name -> skein.v1.Pong
-	45, // 11: skein.v1.ClientFrame.bye:type_name -> skein.v1.Bye
-	26, // 12: skein.v1.ClientFrame.pulls:type_name -> skein.v1.Pulls
-	30, // 13: skein.v1.ClientFrame.signal:type_name -> skein.v1.Signal
-	31, // 14: skein.v1.ClientFrame.renew:type_name -> skein.v1.Renew
-	33, // 15: skein.v1.ClientFrame.background:type_name -> skein.v1.Background
-	10, // 16: skein.v1.ClientFrame.amend:type_name -> skein.v1.Amend
-	5,  // 17: skein.v1.ServerFrame.welcome:type_name -> skein.v1.Welcome
-	12, // 18: skein.v1.ServerFrame.send_ack:type_name -> skein.v1.SendAck
-	13, // 19: skein.v1.ServerFrame.send_error:type_name -> skein.v1.SendError
-	17, // 20: skein.v1.ServerFrame.push:type_name -> skein.v1.Push
-	16, // 21: skein.v1.ServerFrame.receipt:type_name -> skein.v1.Receipt
-	19, // 22: skein.v1.ServerFrame.sync_delta:type_name -> skein.v1.SyncDelta
-	27, // 23: skein.v1.ServerFrame.range:type_name -> skein.v1.Range
-	28, // 24: skein.v1.ServerFrame.typing:type_name -> skein.v1.Typing
-	35, // 25: skein.v1.ServerFrame.presence:type_name -> skein.v1.Presence
-	37, // 26: skein.v1.ServerFrame.result:type_name -> skein.v1.Result
-	39, // 27: skein.v1.ServerFrame.pong:type_name -> skein.v1.Pong
-	38, // 28: skein.v1.ServerFrame.ping:type_name -> skein.v1.Ping
-	40, // 29: skein.v1.ServerFrame.heads:type_name -> skein.v1.Heads
-	42, // 30: skein.v1.ServerFrame.resync:type_name -> skein.v1.Resync
-	43, // 31: skein.v1.ServerFrame.kick:type_name -> skein.v1.Kick
-	44, // 32: skein.v1.ServerFrame.go_away:type_name -> skein.v1.GoAway
-	46, // 33: skein.v1.ServerFrame.error:type_name -> skein.v1.Error
-	22, // 34: skein.v1.ServerFrame.my_state:type_name -> skein.v1.MyState
-	30, // 35: skein.v1.ServerFrame.signal:type_name -> skein.v1.Signal
-	32, // 36: skein.v1.ServerFrame.renewed:type_name -> skein.v1.Renewed
-	29, // 37: skein.v1.ServerFrame.part:type_name -> skein.v1.Part
+	5,  // 0: skein.v1.ClientFrame.hello:type_name -> skein.v1.Hello
+	10, // 1: skein.v1.ClientFrame.send:type_name -> skein.v1.Send
+	15, // 2: skein.v1.ClientFrame.received:type_name -> skein.v1.Received
+	16, // 3: skein.v1.ClientFrame.read:type_name -> skein.v1.Read
+	19, // 4: skein.v1.ClientFrame.sync:type_name -> skein.v1.Sync
+	27, // 5: skein.v1.ClientFrame.pull:type_name -> skein.v1.Pull
+	30, // 6: skein.v1.ClientFrame.typing:type_name -> skein.v1.Typing
+	36, // 7: skein.v1.ClientFrame.watch_presence:type_name -> skein.v1.WatchPresence
+	38, // 8: skein.v1.ClientFrame.call:type_name -> skein.v1.Call
+	40, // 9: skein.v1.ClientFrame.ping:type_name -> skein.v1.Ping
+	41, // 10: skein.v1.ClientFrame.pong:type_name -> skein.v1.Pong
+	47, // 11: skein.v1.ClientFrame.bye:type_name -> skein.v1.Bye
+	28, // 12: skein.v1.ClientFrame.pulls:type_name -> skein.v1.Pulls
+	32, // 13: skein.v1.ClientFrame.signal:type_name -> skein.v1.Signal
+	33, // 14: skein.v1.ClientFrame.renew:type_name -> skein.v1.Renew
+	35, // 15: skein.v1.ClientFrame.background:type_name -> skein.v1.Background
+	11, // 16: skein.v1.ClientFrame.amend:type_name -> skein.v1.Amend
+	6,  // 17: skein.v1.ServerFrame.welcome:type_name -> skein.v1.Welcome
+	13, // 18: skein.v1.ServerFrame.send_ack:type_name -> skein.v1.SendAck
+	14, // 19: skein.v1.ServerFrame.send_error:type_name -> skein.v1.SendError
+	18, // 20: skein.v1.ServerFrame.push:type_name -> skein.v1.Push
+	17, // 21: skein.v1.ServerFrame.receipt:type_name -> skein.v1.Receipt
+	20, // 22: skein.v1.ServerFrame.sync_delta:type_name -> skein.v1.SyncDelta
+	29, // 23: skein.v1.ServerFrame.range:type_name -> skein.v1.Range
+	30, // 24: skein.v1.ServerFrame.typing:type_name -> skein.v1.Typing
+	37, // 25: skein.v1.ServerFrame.presence:type_name -> skein.v1.Presence
+	39, // 26: skein.v1.ServerFrame.result:type_name -> skein.v1.Result
+	41, // 27: skein.v1.ServerFrame.pong:type_name -> skein.v1.Pong
+	40, // 28: skein.v1.ServerFrame.ping:type_name -> skein.v1.Ping
+	42, // 29: skein.v1.ServerFrame.heads:type_name -> skein.v1.Heads
+	44, // 30: skein.v1.ServerFrame.resync:type_name -> skein.v1.Resync
+	45, // 31: skein.v1.ServerFrame.kick:type_name -> skein.v1.Kick
+	46, // 32: skein.v1.ServerFrame.go_away:type_name -> skein.v1.GoAway
+	48, // 33: skein.v1.ServerFrame.error:type_name -> skein.v1.Error
+	24, // 34: skein.v1.ServerFrame.my_state:type_name -> skein.v1.MyState
+	32, // 35: skein.v1.ServerFrame.signal:type_name -> skein.v1.Signal
+	34, // 36: skein.v1.ServerFrame.renewed:type_name -> skein.v1.Renewed
+	31, // 37: skein.v1.ServerFrame.part:type_name -> skein.v1.Part
 	0,  // 38: skein.v1.Device.class:type_name -> skein.v1.DeviceClass
-	3,  // 39: skein.v1.Hello.device:type_name -> skein.v1.Device
-	18, // 40: skein.v1.Hello.sync:type_name -> skein.v1.Sync
-	6,  // 41: skein.v1.Welcome.heartbeat:type_name -> skein.v1.Heartbeat
-	7,  // 42: skein.v1.Welcome.limits:type_name -> skein.v1.Limits
-	8,  // 43: skein.v1.Limits.sends:type_name -> skein.v1.Rate
-	8,  // 44: skein.v1.Limits.marks:type_name -> skein.v1.Rate
-	8,  // 45: skein.v1.Limits.reads:type_name -> skein.v1.Rate
-	8,  // 46: skein.v1.Limits.calls:type_name -> skein.v1.Rate
-	8,  // 47: skein.v1.Limits.signals:type_name -> skein.v1.Rate
-	49, // 48: skein.v1.Send.content:type_name -> skein.v1.Content
-	47, // 49: skein.v1.Send.extra:type_name -> skein.v1.Send.ExtraEntry
-	50, // 50: skein.v1.Send.poll:type_name -> skein.v1.Poll
-	51, // 51: skein.v1.Send.group_mention:type_name -> skein.v1.GroupMention
-	11, // 52: skein.v1.Amend.edit:type_name -> skein.v1.Edit
-	52, // 53: skein.v1.Amend.react:type_name -> skein.v1.React
-	53, // 54: skein.v1.Amend.vote:type_name -> skein.v1.Vote
-	54, // 55: skein.v1.Amend.end_poll:type_name -> skein.v1.PollEnd
-	55, // 56: skein.v1.Amend.pin:type_name -> skein.v1.Pin
-	49, // 57: skein.v1.Edit.content:type_name -> skein.v1.Content
-	48, // 58: skein.v1.Edit.extra:type_name -> skein.v1.Edit.ExtraEntry
-	51, // 59: skein.v1.Edit.group_mention:type_name -> skein.v1.GroupMention
-	46, // 60: skein.v1.SendError.error:type_name -> skein.v1.Error
-	56, // 61: skein.v1.Push.entries:type_name -> skein.v1.Entry
-	57, // 62: skein.v1.Sync.newest:type_name -> skein.v1.Newest
-	20, // 63: skein.v1.SyncDelta.conversations:type_name -> skein.v1.ConversationState
-	46, // 64: skein.v1.SyncDelta.error:type_name -> skein.v1.Error
-	56, // 65: skein.v1.ConversationState.entries:type_name -> skein.v1.Entry
-	24, // 66: skein.v1.ConversationState.earlier:type_name -> skein.v1.Window
-	56, // 67: skein.v1.ConversationState.touched:type_name -> skein.v1.Entry
-	57, // 68: skein.v1.ConversationState.last:type_name -> skein.v1.Newest
-	22, // 69: skein.v1.ConversationState.mine:type_name -> skein.v1.MyState
-	21, // 70: skein.v1.ConversationState.lifetimes:type_name -> skein.v1.Lifetime
-	23, // 71: skein.v1.MyState.deleted:type_name -> skein.v1.SeqRange
-	25, // 72: skein.v1.Pulls.pulls:type_name -> skein.v1.Pull
-	56, // 73: skein.v1.Range.entries:type_name -> skein.v1.Entry
-	46, // 74: skein.v1.Range.error:type_name -> skein.v1.Error
-	56, // 75: skein.v1.Range.touched:type_name -> skein.v1.Entry
-	57, // 76: skein.v1.Range.last:type_name -> skein.v1.Newest
-	58, // 77: skein.v1.Call.json:type_name -> google.protobuf.Struct
-	58, // 78: skein.v1.Result.json:type_name -> google.protobuf.Struct
-	46, // 79: skein.v1.Result.error:type_name -> skein.v1.Error
-	41, // 80: skein.v1.Heads.heads:type_name -> skein.v1.Head
-	46, // 81: skein.v1.Kick.error:type_name -> skein.v1.Error
-	3,  // 82: skein.v1.Kick.by:type_name -> skein.v1.Device
-	83, // [83:83] is the sub-list for method output_type
-	83, // [83:83] is the sub-list for method input_type
-	83, // [83:83] is the sub-list for extension type_name
-	83, // [83:83] is the sub-list for extension extendee
-	0,  // [0:83] is the sub-list for field type_name
+	4,  // 39: skein.v1.Hello.device:type_name -> skein.v1.Device
+	19, // 40: skein.v1.Hello.sync:type_name -> skein.v1.Sync
+	7,  // 41: skein.v1.Welcome.heartbeat:type_name -> skein.v1.Heartbeat
+	8,  // 42: skein.v1.Welcome.limits:type_name -> skein.v1.Limits
+	9,  // 43: skein.v1.Limits.sends:type_name -> skein.v1.Rate
+	9,  // 44: skein.v1.Limits.marks:type_name -> skein.v1.Rate
+	9,  // 45: skein.v1.Limits.reads:type_name -> skein.v1.Rate
+	9,  // 46: skein.v1.Limits.calls:type_name -> skein.v1.Rate
+	9,  // 47: skein.v1.Limits.signals:type_name -> skein.v1.Rate
+	51, // 48: skein.v1.Send.content:type_name -> skein.v1.Content
+	49, // 49: skein.v1.Send.extra:type_name -> skein.v1.Send.ExtraEntry
+	52, // 50: skein.v1.Send.poll:type_name -> skein.v1.Poll
+	53, // 51: skein.v1.Send.group_mention:type_name -> skein.v1.GroupMention
+	12, // 52: skein.v1.Amend.edit:type_name -> skein.v1.Edit
+	54, // 53: skein.v1.Amend.react:type_name -> skein.v1.React
+	55, // 54: skein.v1.Amend.vote:type_name -> skein.v1.Vote
+	56, // 55: skein.v1.Amend.end_poll:type_name -> skein.v1.PollEnd
+	57, // 56: skein.v1.Amend.pin:type_name -> skein.v1.Pin
+	51, // 57: skein.v1.Edit.content:type_name -> skein.v1.Content
+	50, // 58: skein.v1.Edit.extra:type_name -> skein.v1.Edit.ExtraEntry
+	53, // 59: skein.v1.Edit.group_mention:type_name -> skein.v1.GroupMention
+	48, // 60: skein.v1.SendError.error:type_name -> skein.v1.Error
+	58, // 61: skein.v1.Push.entries:type_name -> skein.v1.Entry
+	59, // 62: skein.v1.Sync.newest:type_name -> skein.v1.Newest
+	21, // 63: skein.v1.SyncDelta.conversations:type_name -> skein.v1.ConversationState
+	48, // 64: skein.v1.SyncDelta.error:type_name -> skein.v1.Error
+	58, // 65: skein.v1.ConversationState.entries:type_name -> skein.v1.Entry
+	26, // 66: skein.v1.ConversationState.earlier:type_name -> skein.v1.Window
+	58, // 67: skein.v1.ConversationState.touched:type_name -> skein.v1.Entry
+	59, // 68: skein.v1.ConversationState.last:type_name -> skein.v1.Newest
+	24, // 69: skein.v1.ConversationState.mine:type_name -> skein.v1.MyState
+	22, // 70: skein.v1.ConversationState.lifetimes:type_name -> skein.v1.Lifetime
+	1,  // 71: skein.v1.ThreadMark.follow:type_name -> skein.v1.ThreadFollow
+	25, // 72: skein.v1.MyState.deleted:type_name -> skein.v1.SeqRange
+	23, // 73: skein.v1.MyState.threads:type_name -> skein.v1.ThreadMark
+	27, // 74: skein.v1.Pulls.pulls:type_name -> skein.v1.Pull
+	58, // 75: skein.v1.Range.entries:type_name -> skein.v1.Entry
+	48, // 76: skein.v1.Range.error:type_name -> skein.v1.Error
+	58, // 77: skein.v1.Range.touched:type_name -> skein.v1.Entry
+	59, // 78: skein.v1.Range.last:type_name -> skein.v1.Newest
+	60, // 79: skein.v1.Call.json:type_name -> google.protobuf.Struct
+	60, // 80: skein.v1.Result.json:type_name -> google.protobuf.Struct
+	48, // 81: skein.v1.Result.error:type_name -> skein.v1.Error
+	43, // 82: skein.v1.Heads.heads:type_name -> skein.v1.Head
+	48, // 83: skein.v1.Kick.error:type_name -> skein.v1.Error
+	4,  // 84: skein.v1.Kick.by:type_name -> skein.v1.Device
+	85, // [85:85] is the sub-list for method output_type
+	85, // [85:85] is the sub-list for method input_type
+	85, // [85:85] is the sub-list for extension type_name
+	85, // [85:85] is the sub-list for extension extendee
+	0,  // [0:85] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_frames_proto_init() }
@@ -4956,23 +5102,23 @@ func file_skein_v1_frames_proto_init() {
 		(*Amend_EndPoll)(nil),
 		(*Amend_Pin)(nil),
 	}
-	file_skein_v1_frames_proto_msgTypes[35].OneofWrappers = []any{
+	file_skein_v1_frames_proto_msgTypes[36].OneofWrappers = []any{
 		(*Call_Body)(nil),
 		(*Call_Json)(nil),
 	}
-	file_skein_v1_frames_proto_msgTypes[36].OneofWrappers = []any{
+	file_skein_v1_frames_proto_msgTypes[37].OneofWrappers = []any{
 		(*Result_Body)(nil),
 		(*Result_Json)(nil),
 		(*Result_Error)(nil),
 	}
-	file_skein_v1_frames_proto_msgTypes[37].OneofWrappers = []any{}
+	file_skein_v1_frames_proto_msgTypes[38].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_frames_proto_rawDesc), len(file_skein_v1_frames_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   48,
+			NumEnums:      2,
+			NumMessages:   49,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

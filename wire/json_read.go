@@ -409,6 +409,8 @@ func (r *jsonReader) kind() EntryKind {
 		return EntryKind_ENTRY_KIND_STREAM
 	case "ENTRY_KIND_PREVIEW":
 		return EntryKind_ENTRY_KIND_PREVIEW
+	case "ENTRY_KIND_THREAD_REPLY":
+		return EntryKind_ENTRY_KIND_THREAD_REPLY
 	case "ENTRY_KIND_POLL_END":
 		return EntryKind_ENTRY_KIND_POLL_END
 	}

@@ -9032,7 +9032,9 @@ type SendMessageRequest struct {
 	// As in the Send. SPEC §13.
 	Media []string `protobuf:"bytes,11,rep,name=media,proto3" json:"media,omitempty"`
 	// As in Send.
-	NoPreview     bool `protobuf:"varint,12,opt,name=no_preview,json=noPreview,proto3" json:"no_preview,omitempty"`
+	NoPreview bool `protobuf:"varint,12,opt,name=no_preview,json=noPreview,proto3" json:"no_preview,omitempty"`
+	// As in the Send. SPEC §4.36.
+	Thread        uint64 `protobuf:"varint,13,opt,name=thread,proto3" json:"thread,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -9149,6 +9151,13 @@ func (x *SendMessageRequest) GetNoPreview() bool {
 		return x.NoPreview
 	}
 	return false
+}
+
+func (x *SendMessageRequest) GetThread() uint64 {
+	if x != nil {
+		return x.Thread
+	}
+	return 0
 }
 
 type SendMessageResponse struct {
@@ -11154,6 +11163,336 @@ func (x *ListPinsResponse) GetNext() string {
 	return ""
 }
 
+type ListThreadRequest struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	// The root, or a reply.
+	Seq uint64 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
+	// Only replies before this seq; 0: up to the last one.
+	Before uint64 `protobuf:"varint,3,opt,name=before,proto3" json:"before,omitempty"`
+	// At most so many (default 50, at most 200), fewer if they are long.
+	Limit         uint32 `protobuf:"varint,4,opt,name=limit,proto3" json:"limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListThreadRequest) Reset() {
+	*x = ListThreadRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[193]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListThreadRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListThreadRequest) ProtoMessage() {}
+
+func (x *ListThreadRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[193]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListThreadRequest.ProtoReflect.Descriptor instead.
+func (*ListThreadRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{193}
+}
+
+func (x *ListThreadRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *ListThreadRequest) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *ListThreadRequest) GetBefore() uint64 {
+	if x != nil {
+		return x.Before
+	}
+	return 0
+}
+
+func (x *ListThreadRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+type ListThreadResponse struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Thread *Thread                `protobuf:"bytes,1,opt,name=thread,proto3" json:"thread,omitempty"`
+	// As they are now, ascending. What was taken back is not there.
+	Entries []*Entry `protobuf:"bytes,2,rep,name=entries,proto3" json:"entries,omitempty"`
+	// Set when there are more: `before` of the next page.
+	Next          uint64 `protobuf:"varint,3,opt,name=next,proto3" json:"next,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListThreadResponse) Reset() {
+	*x = ListThreadResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[194]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListThreadResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListThreadResponse) ProtoMessage() {}
+
+func (x *ListThreadResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[194]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListThreadResponse.ProtoReflect.Descriptor instead.
+func (*ListThreadResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{194}
+}
+
+func (x *ListThreadResponse) GetThread() *Thread {
+	if x != nil {
+		return x.Thread
+	}
+	return nil
+}
+
+func (x *ListThreadResponse) GetEntries() []*Entry {
+	if x != nil {
+		return x.Entries
+	}
+	return nil
+}
+
+func (x *ListThreadResponse) GetNext() uint64 {
+	if x != nil {
+		return x.Next
+	}
+	return 0
+}
+
+type ListThreadsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// All threads of this one; empty: those of all conversations that the caller follows.
+	Conversation string `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	// At most so many (default 50, at most 200); fewer say nothing about whether there are more.
+	Limit         uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	Cursor        string `protobuf:"bytes,3,opt,name=cursor,proto3" json:"cursor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListThreadsRequest) Reset() {
+	*x = ListThreadsRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[195]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListThreadsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListThreadsRequest) ProtoMessage() {}
+
+func (x *ListThreadsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[195]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListThreadsRequest.ProtoReflect.Descriptor instead.
+func (*ListThreadsRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{195}
+}
+
+func (x *ListThreadsRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *ListThreadsRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *ListThreadsRequest) GetCursor() string {
+	if x != nil {
+		return x.Cursor
+	}
+	return ""
+}
+
+type ListThreadsResponse struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Threads []*Thread              `protobuf:"bytes,1,rep,name=threads,proto3" json:"threads,omitempty"`
+	// Set when there may be more: `cursor` of the next page.
+	Next          string `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListThreadsResponse) Reset() {
+	*x = ListThreadsResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[196]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListThreadsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListThreadsResponse) ProtoMessage() {}
+
+func (x *ListThreadsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[196]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListThreadsResponse.ProtoReflect.Descriptor instead.
+func (*ListThreadsResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{196}
+}
+
+func (x *ListThreadsResponse) GetThreads() []*Thread {
+	if x != nil {
+		return x.Threads
+	}
+	return nil
+}
+
+func (x *ListThreadsResponse) GetNext() string {
+	if x != nil {
+		return x.Next
+	}
+	return ""
+}
+
+// A thread, as the caller has it.
+type Thread struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As it is now, with `replies`.
+	Root *Entry `protobuf:"bytes,1,opt,name=root,proto3" json:"root,omitempty"`
+	// Seq of the last reply that is the caller's to read; 0: none.
+	Last uint64 `protobuf:"varint,2,opt,name=last,proto3" json:"last,omitempty"`
+	// Whether the caller follows it.
+	Follows bool `protobuf:"varint,3,opt,name=follows,proto3" json:"follows,omitempty"`
+	// Replies of others behind the last one that the caller has read, or wrote.
+	Unread uint32 `protobuf:"varint,4,opt,name=unread,proto3" json:"unread,omitempty"`
+	// Up to where they have read it: as they said (MyState.threads), or their own last reply.
+	Read          uint64 `protobuf:"varint,5,opt,name=read,proto3" json:"read,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Thread) Reset() {
+	*x = Thread{}
+	mi := &file_skein_v1_services_proto_msgTypes[197]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Thread) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Thread) ProtoMessage() {}
+
+func (x *Thread) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[197]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Thread.ProtoReflect.Descriptor instead.
+func (*Thread) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{197}
+}
+
+func (x *Thread) GetRoot() *Entry {
+	if x != nil {
+		return x.Root
+	}
+	return nil
+}
+
+func (x *Thread) GetLast() uint64 {
+	if x != nil {
+		return x.Last
+	}
+	return 0
+}
+
+func (x *Thread) GetFollows() bool {
+	if x != nil {
+		return x.Follows
+	}
+	return false
+}
+
+func (x *Thread) GetUnread() uint32 {
+	if x != nil {
+		return x.Unread
+	}
+	return 0
+}
+
+func (x *Thread) GetRead() uint64 {
+	if x != nil {
+		return x.Read
+	}
+	return 0
+}
+
 type ScheduleMessageRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// As for SendMessage. Its id is the message's for ever; without one the server makes it.
@@ -11166,7 +11505,7 @@ type ScheduleMessageRequest struct {
 
 func (x *ScheduleMessageRequest) Reset() {
 	*x = ScheduleMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[193]
+	mi := &file_skein_v1_services_proto_msgTypes[198]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11178,7 +11517,7 @@ func (x *ScheduleMessageRequest) String() string {
 func (*ScheduleMessageRequest) ProtoMessage() {}
 
 func (x *ScheduleMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[193]
+	mi := &file_skein_v1_services_proto_msgTypes[198]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11191,7 +11530,7 @@ func (x *ScheduleMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScheduleMessageRequest.ProtoReflect.Descriptor instead.
 func (*ScheduleMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{193}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{198}
 }
 
 func (x *ScheduleMessageRequest) GetMessage() *SendMessageRequest {
@@ -11217,7 +11556,7 @@ type ScheduleMessageResponse struct {
 
 func (x *ScheduleMessageResponse) Reset() {
 	*x = ScheduleMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[194]
+	mi := &file_skein_v1_services_proto_msgTypes[199]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11229,7 +11568,7 @@ func (x *ScheduleMessageResponse) String() string {
 func (*ScheduleMessageResponse) ProtoMessage() {}
 
 func (x *ScheduleMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[194]
+	mi := &file_skein_v1_services_proto_msgTypes[199]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11242,7 +11581,7 @@ func (x *ScheduleMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScheduleMessageResponse.ProtoReflect.Descriptor instead.
 func (*ScheduleMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{194}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{199}
 }
 
 func (x *ScheduleMessageResponse) GetId() []byte {
@@ -11268,7 +11607,7 @@ type Scheduled struct {
 
 func (x *Scheduled) Reset() {
 	*x = Scheduled{}
-	mi := &file_skein_v1_services_proto_msgTypes[195]
+	mi := &file_skein_v1_services_proto_msgTypes[200]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11280,7 +11619,7 @@ func (x *Scheduled) String() string {
 func (*Scheduled) ProtoMessage() {}
 
 func (x *Scheduled) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[195]
+	mi := &file_skein_v1_services_proto_msgTypes[200]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11293,7 +11632,7 @@ func (x *Scheduled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Scheduled.ProtoReflect.Descriptor instead.
 func (*Scheduled) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{195}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{200}
 }
 
 func (x *Scheduled) GetMessage() *SendMessageRequest {
@@ -11343,7 +11682,7 @@ type ListScheduledRequest struct {
 
 func (x *ListScheduledRequest) Reset() {
 	*x = ListScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[196]
+	mi := &file_skein_v1_services_proto_msgTypes[201]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11355,7 +11694,7 @@ func (x *ListScheduledRequest) String() string {
 func (*ListScheduledRequest) ProtoMessage() {}
 
 func (x *ListScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[196]
+	mi := &file_skein_v1_services_proto_msgTypes[201]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11368,7 +11707,7 @@ func (x *ListScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListScheduledRequest.ProtoReflect.Descriptor instead.
 func (*ListScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{196}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{201}
 }
 
 func (x *ListScheduledRequest) GetLimit() uint32 {
@@ -11396,7 +11735,7 @@ type ListScheduledResponse struct {
 
 func (x *ListScheduledResponse) Reset() {
 	*x = ListScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[197]
+	mi := &file_skein_v1_services_proto_msgTypes[202]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11408,7 +11747,7 @@ func (x *ListScheduledResponse) String() string {
 func (*ListScheduledResponse) ProtoMessage() {}
 
 func (x *ListScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[197]
+	mi := &file_skein_v1_services_proto_msgTypes[202]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11421,7 +11760,7 @@ func (x *ListScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListScheduledResponse.ProtoReflect.Descriptor instead.
 func (*ListScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{197}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{202}
 }
 
 func (x *ListScheduledResponse) GetScheduled() []*Scheduled {
@@ -11451,7 +11790,7 @@ type ChangeScheduledRequest struct {
 
 func (x *ChangeScheduledRequest) Reset() {
 	*x = ChangeScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[198]
+	mi := &file_skein_v1_services_proto_msgTypes[203]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11463,7 +11802,7 @@ func (x *ChangeScheduledRequest) String() string {
 func (*ChangeScheduledRequest) ProtoMessage() {}
 
 func (x *ChangeScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[198]
+	mi := &file_skein_v1_services_proto_msgTypes[203]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11476,7 +11815,7 @@ func (x *ChangeScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeScheduledRequest.ProtoReflect.Descriptor instead.
 func (*ChangeScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{198}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{203}
 }
 
 func (x *ChangeScheduledRequest) GetId() []byte {
@@ -11508,7 +11847,7 @@ type ChangeScheduledResponse struct {
 
 func (x *ChangeScheduledResponse) Reset() {
 	*x = ChangeScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[199]
+	mi := &file_skein_v1_services_proto_msgTypes[204]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11520,7 +11859,7 @@ func (x *ChangeScheduledResponse) String() string {
 func (*ChangeScheduledResponse) ProtoMessage() {}
 
 func (x *ChangeScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[199]
+	mi := &file_skein_v1_services_proto_msgTypes[204]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11533,7 +11872,7 @@ func (x *ChangeScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeScheduledResponse.ProtoReflect.Descriptor instead.
 func (*ChangeScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{199}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{204}
 }
 
 type CancelScheduledRequest struct {
@@ -11545,7 +11884,7 @@ type CancelScheduledRequest struct {
 
 func (x *CancelScheduledRequest) Reset() {
 	*x = CancelScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[200]
+	mi := &file_skein_v1_services_proto_msgTypes[205]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11557,7 +11896,7 @@ func (x *CancelScheduledRequest) String() string {
 func (*CancelScheduledRequest) ProtoMessage() {}
 
 func (x *CancelScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[200]
+	mi := &file_skein_v1_services_proto_msgTypes[205]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11570,7 +11909,7 @@ func (x *CancelScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelScheduledRequest.ProtoReflect.Descriptor instead.
 func (*CancelScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{200}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{205}
 }
 
 func (x *CancelScheduledRequest) GetId() []byte {
@@ -11588,7 +11927,7 @@ type CancelScheduledResponse struct {
 
 func (x *CancelScheduledResponse) Reset() {
 	*x = CancelScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[201]
+	mi := &file_skein_v1_services_proto_msgTypes[206]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11600,7 +11939,7 @@ func (x *CancelScheduledResponse) String() string {
 func (*CancelScheduledResponse) ProtoMessage() {}
 
 func (x *CancelScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[201]
+	mi := &file_skein_v1_services_proto_msgTypes[206]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11613,7 +11952,7 @@ func (x *CancelScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelScheduledResponse.ProtoReflect.Descriptor instead.
 func (*CancelScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{201}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{206}
 }
 
 // What a user chose.
@@ -11628,7 +11967,7 @@ type Voted struct {
 
 func (x *Voted) Reset() {
 	*x = Voted{}
-	mi := &file_skein_v1_services_proto_msgTypes[202]
+	mi := &file_skein_v1_services_proto_msgTypes[207]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11640,7 +11979,7 @@ func (x *Voted) String() string {
 func (*Voted) ProtoMessage() {}
 
 func (x *Voted) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[202]
+	mi := &file_skein_v1_services_proto_msgTypes[207]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11653,7 +11992,7 @@ func (x *Voted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Voted.ProtoReflect.Descriptor instead.
 func (*Voted) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{202}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{207}
 }
 
 func (x *Voted) GetUser() string {
@@ -11681,7 +12020,7 @@ type ListMentionsRequest struct {
 
 func (x *ListMentionsRequest) Reset() {
 	*x = ListMentionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[203]
+	mi := &file_skein_v1_services_proto_msgTypes[208]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11693,7 +12032,7 @@ func (x *ListMentionsRequest) String() string {
 func (*ListMentionsRequest) ProtoMessage() {}
 
 func (x *ListMentionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[203]
+	mi := &file_skein_v1_services_proto_msgTypes[208]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11706,7 +12045,7 @@ func (x *ListMentionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMentionsRequest.ProtoReflect.Descriptor instead.
 func (*ListMentionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{203}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{208}
 }
 
 func (x *ListMentionsRequest) GetLimit() uint32 {
@@ -11735,7 +12074,7 @@ type ListMentionsResponse struct {
 
 func (x *ListMentionsResponse) Reset() {
 	*x = ListMentionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[204]
+	mi := &file_skein_v1_services_proto_msgTypes[209]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11747,7 +12086,7 @@ func (x *ListMentionsResponse) String() string {
 func (*ListMentionsResponse) ProtoMessage() {}
 
 func (x *ListMentionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[204]
+	mi := &file_skein_v1_services_proto_msgTypes[209]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11760,7 +12099,7 @@ func (x *ListMentionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMentionsResponse.ProtoReflect.Descriptor instead.
 func (*ListMentionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{204}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{209}
 }
 
 func (x *ListMentionsResponse) GetEntries() []*Entry {
@@ -11799,7 +12138,7 @@ type SearchMessagesRequest struct {
 
 func (x *SearchMessagesRequest) Reset() {
 	*x = SearchMessagesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[205]
+	mi := &file_skein_v1_services_proto_msgTypes[210]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11811,7 +12150,7 @@ func (x *SearchMessagesRequest) String() string {
 func (*SearchMessagesRequest) ProtoMessage() {}
 
 func (x *SearchMessagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[205]
+	mi := &file_skein_v1_services_proto_msgTypes[210]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11824,7 +12163,7 @@ func (x *SearchMessagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchMessagesRequest.ProtoReflect.Descriptor instead.
 func (*SearchMessagesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{205}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{210}
 }
 
 func (x *SearchMessagesRequest) GetQuery() string {
@@ -11898,7 +12237,7 @@ type SearchMessagesResponse struct {
 
 func (x *SearchMessagesResponse) Reset() {
 	*x = SearchMessagesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[206]
+	mi := &file_skein_v1_services_proto_msgTypes[211]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11910,7 +12249,7 @@ func (x *SearchMessagesResponse) String() string {
 func (*SearchMessagesResponse) ProtoMessage() {}
 
 func (x *SearchMessagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[206]
+	mi := &file_skein_v1_services_proto_msgTypes[211]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11923,7 +12262,7 @@ func (x *SearchMessagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchMessagesResponse.ProtoReflect.Descriptor instead.
 func (*SearchMessagesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{206}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{211}
 }
 
 func (x *SearchMessagesResponse) GetFound() []*FoundMessage {
@@ -11966,7 +12305,7 @@ type FoundMessage struct {
 
 func (x *FoundMessage) Reset() {
 	*x = FoundMessage{}
-	mi := &file_skein_v1_services_proto_msgTypes[207]
+	mi := &file_skein_v1_services_proto_msgTypes[212]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11978,7 +12317,7 @@ func (x *FoundMessage) String() string {
 func (*FoundMessage) ProtoMessage() {}
 
 func (x *FoundMessage) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[207]
+	mi := &file_skein_v1_services_proto_msgTypes[212]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11991,7 +12330,7 @@ func (x *FoundMessage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FoundMessage.ProtoReflect.Descriptor instead.
 func (*FoundMessage) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{207}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{212}
 }
 
 func (x *FoundMessage) GetEntry() *Entry {
@@ -12022,7 +12361,7 @@ type TextMatch struct {
 
 func (x *TextMatch) Reset() {
 	*x = TextMatch{}
-	mi := &file_skein_v1_services_proto_msgTypes[208]
+	mi := &file_skein_v1_services_proto_msgTypes[213]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12034,7 +12373,7 @@ func (x *TextMatch) String() string {
 func (*TextMatch) ProtoMessage() {}
 
 func (x *TextMatch) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[208]
+	mi := &file_skein_v1_services_proto_msgTypes[213]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12047,7 +12386,7 @@ func (x *TextMatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TextMatch.ProtoReflect.Descriptor instead.
 func (*TextMatch) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{208}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{213}
 }
 
 func (x *TextMatch) GetField() string {
@@ -12086,7 +12425,7 @@ type ListEntriesRequest struct {
 
 func (x *ListEntriesRequest) Reset() {
 	*x = ListEntriesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[209]
+	mi := &file_skein_v1_services_proto_msgTypes[214]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12098,7 +12437,7 @@ func (x *ListEntriesRequest) String() string {
 func (*ListEntriesRequest) ProtoMessage() {}
 
 func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[209]
+	mi := &file_skein_v1_services_proto_msgTypes[214]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12111,7 +12450,7 @@ func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{209}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{214}
 }
 
 func (x *ListEntriesRequest) GetConversation() string {
@@ -12163,7 +12502,7 @@ type ListEntriesResponse struct {
 
 func (x *ListEntriesResponse) Reset() {
 	*x = ListEntriesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[210]
+	mi := &file_skein_v1_services_proto_msgTypes[215]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12175,7 +12514,7 @@ func (x *ListEntriesResponse) String() string {
 func (*ListEntriesResponse) ProtoMessage() {}
 
 func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[210]
+	mi := &file_skein_v1_services_proto_msgTypes[215]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12188,7 +12527,7 @@ func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{210}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{215}
 }
 
 func (x *ListEntriesResponse) GetEntries() []*Entry {
@@ -12240,7 +12579,7 @@ type ListConversationsRequest struct {
 
 func (x *ListConversationsRequest) Reset() {
 	*x = ListConversationsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[211]
+	mi := &file_skein_v1_services_proto_msgTypes[216]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12252,7 +12591,7 @@ func (x *ListConversationsRequest) String() string {
 func (*ListConversationsRequest) ProtoMessage() {}
 
 func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[211]
+	mi := &file_skein_v1_services_proto_msgTypes[216]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12265,7 +12604,7 @@ func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsRequest.ProtoReflect.Descriptor instead.
 func (*ListConversationsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{211}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{216}
 }
 
 func (x *ListConversationsRequest) GetPosition() string {
@@ -12312,7 +12651,7 @@ type ListConversationsResponse struct {
 
 func (x *ListConversationsResponse) Reset() {
 	*x = ListConversationsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[212]
+	mi := &file_skein_v1_services_proto_msgTypes[217]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12324,7 +12663,7 @@ func (x *ListConversationsResponse) String() string {
 func (*ListConversationsResponse) ProtoMessage() {}
 
 func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[212]
+	mi := &file_skein_v1_services_proto_msgTypes[217]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12337,7 +12676,7 @@ func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsResponse.ProtoReflect.Descriptor instead.
 func (*ListConversationsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{212}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{217}
 }
 
 func (x *ListConversationsResponse) GetDelta() *SyncDelta {
@@ -12357,7 +12696,7 @@ type MarkReadRequest struct {
 
 func (x *MarkReadRequest) Reset() {
 	*x = MarkReadRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[213]
+	mi := &file_skein_v1_services_proto_msgTypes[218]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12369,7 +12708,7 @@ func (x *MarkReadRequest) String() string {
 func (*MarkReadRequest) ProtoMessage() {}
 
 func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[213]
+	mi := &file_skein_v1_services_proto_msgTypes[218]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12382,7 +12721,7 @@ func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadRequest.ProtoReflect.Descriptor instead.
 func (*MarkReadRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{213}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{218}
 }
 
 func (x *MarkReadRequest) GetConversation() string {
@@ -12407,7 +12746,7 @@ type MarkReadResponse struct {
 
 func (x *MarkReadResponse) Reset() {
 	*x = MarkReadResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[214]
+	mi := &file_skein_v1_services_proto_msgTypes[219]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12419,7 +12758,7 @@ func (x *MarkReadResponse) String() string {
 func (*MarkReadResponse) ProtoMessage() {}
 
 func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[214]
+	mi := &file_skein_v1_services_proto_msgTypes[219]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12432,7 +12771,7 @@ func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadResponse.ProtoReflect.Descriptor instead.
 func (*MarkReadResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{214}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{219}
 }
 
 type SetMyStateRequest struct {
@@ -12450,14 +12789,16 @@ type SetMyStateRequest struct {
 	// Messages to delete for the user alone, by their seqs: at most 100, each of them theirs to read. It is not taken back. SPEC §4.28.
 	Delete []uint64 `protobuf:"varint,8,rep,packed,name=delete,proto3" json:"delete,omitempty"`
 	// A name of at most 64 characters; space around it is dropped. Empty: out of its folder. SPEC §4.30.
-	Folder        *string `protobuf:"bytes,9,opt,name=folder,proto3,oneof" json:"folder,omitempty"`
+	Folder *string `protobuf:"bytes,9,opt,name=folder,proto3,oneof" json:"folder,omitempty"`
+	// Sets something for one thread. SPEC §4.36.
+	Thread        *SetThread `protobuf:"bytes,10,opt,name=thread,proto3" json:"thread,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SetMyStateRequest) Reset() {
 	*x = SetMyStateRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[215]
+	mi := &file_skein_v1_services_proto_msgTypes[220]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12469,7 +12810,7 @@ func (x *SetMyStateRequest) String() string {
 func (*SetMyStateRequest) ProtoMessage() {}
 
 func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[215]
+	mi := &file_skein_v1_services_proto_msgTypes[220]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12482,7 +12823,7 @@ func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateRequest.ProtoReflect.Descriptor instead.
 func (*SetMyStateRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{215}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{220}
 }
 
 func (x *SetMyStateRequest) GetConversation() string {
@@ -12548,6 +12889,77 @@ func (x *SetMyStateRequest) GetFolder() string {
 	return ""
 }
 
+func (x *SetMyStateRequest) GetThread() *SetThread {
+	if x != nil {
+		return x.Thread
+	}
+	return nil
+}
+
+// What a user sets for a thread; at least one of the two.
+type SetThread struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A message that is theirs to read.
+	Root uint64 `protobuf:"varint,1,opt,name=root,proto3" json:"root,omitempty"`
+	// Follows it, or not any more, whatever the user writes there.
+	Follow *bool `protobuf:"varint,2,opt,name=follow,proto3,oneof" json:"follow,omitempty"`
+	// Has read its replies up to this seq, at most the conversation's last one.
+	Read          *uint64 `protobuf:"varint,3,opt,name=read,proto3,oneof" json:"read,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetThread) Reset() {
+	*x = SetThread{}
+	mi := &file_skein_v1_services_proto_msgTypes[221]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetThread) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetThread) ProtoMessage() {}
+
+func (x *SetThread) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[221]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetThread.ProtoReflect.Descriptor instead.
+func (*SetThread) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{221}
+}
+
+func (x *SetThread) GetRoot() uint64 {
+	if x != nil {
+		return x.Root
+	}
+	return 0
+}
+
+func (x *SetThread) GetFollow() bool {
+	if x != nil && x.Follow != nil {
+		return *x.Follow
+	}
+	return false
+}
+
+func (x *SetThread) GetRead() uint64 {
+	if x != nil && x.Read != nil {
+		return *x.Read
+	}
+	return 0
+}
+
 type SetLifetimeRequest struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
@@ -12559,7 +12971,7 @@ type SetLifetimeRequest struct {
 
 func (x *SetLifetimeRequest) Reset() {
 	*x = SetLifetimeRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[216]
+	mi := &file_skein_v1_services_proto_msgTypes[222]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12571,7 +12983,7 @@ func (x *SetLifetimeRequest) String() string {
 func (*SetLifetimeRequest) ProtoMessage() {}
 
 func (x *SetLifetimeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[216]
+	mi := &file_skein_v1_services_proto_msgTypes[222]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12584,7 +12996,7 @@ func (x *SetLifetimeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLifetimeRequest.ProtoReflect.Descriptor instead.
 func (*SetLifetimeRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{216}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{222}
 }
 
 func (x *SetLifetimeRequest) GetConversation() string {
@@ -12609,7 +13021,7 @@ type SetLifetimeResponse struct {
 
 func (x *SetLifetimeResponse) Reset() {
 	*x = SetLifetimeResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[217]
+	mi := &file_skein_v1_services_proto_msgTypes[223]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12621,7 +13033,7 @@ func (x *SetLifetimeResponse) String() string {
 func (*SetLifetimeResponse) ProtoMessage() {}
 
 func (x *SetLifetimeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[217]
+	mi := &file_skein_v1_services_proto_msgTypes[223]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12634,7 +13046,7 @@ func (x *SetLifetimeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLifetimeResponse.ProtoReflect.Descriptor instead.
 func (*SetLifetimeResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{217}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{223}
 }
 
 type SetMyStateResponse struct {
@@ -12646,7 +13058,7 @@ type SetMyStateResponse struct {
 
 func (x *SetMyStateResponse) Reset() {
 	*x = SetMyStateResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[218]
+	mi := &file_skein_v1_services_proto_msgTypes[224]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12658,7 +13070,7 @@ func (x *SetMyStateResponse) String() string {
 func (*SetMyStateResponse) ProtoMessage() {}
 
 func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[218]
+	mi := &file_skein_v1_services_proto_msgTypes[224]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12671,7 +13083,7 @@ func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateResponse.ProtoReflect.Descriptor instead.
 func (*SetMyStateResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{218}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{224}
 }
 
 func (x *SetMyStateResponse) GetState() *MyState {
@@ -12692,7 +13104,7 @@ type SetUsernameRequest struct {
 
 func (x *SetUsernameRequest) Reset() {
 	*x = SetUsernameRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[219]
+	mi := &file_skein_v1_services_proto_msgTypes[225]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12704,7 +13116,7 @@ func (x *SetUsernameRequest) String() string {
 func (*SetUsernameRequest) ProtoMessage() {}
 
 func (x *SetUsernameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[219]
+	mi := &file_skein_v1_services_proto_msgTypes[225]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12717,7 +13129,7 @@ func (x *SetUsernameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetUsernameRequest.ProtoReflect.Descriptor instead.
 func (*SetUsernameRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{219}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{225}
 }
 
 func (x *SetUsernameRequest) GetUser() string {
@@ -12743,7 +13155,7 @@ type SetUsernameResponse struct {
 
 func (x *SetUsernameResponse) Reset() {
 	*x = SetUsernameResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[220]
+	mi := &file_skein_v1_services_proto_msgTypes[226]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12755,7 +13167,7 @@ func (x *SetUsernameResponse) String() string {
 func (*SetUsernameResponse) ProtoMessage() {}
 
 func (x *SetUsernameResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[220]
+	mi := &file_skein_v1_services_proto_msgTypes[226]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12768,7 +13180,7 @@ func (x *SetUsernameResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetUsernameResponse.ProtoReflect.Descriptor instead.
 func (*SetUsernameResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{220}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{226}
 }
 
 func (x *SetUsernameResponse) GetUser() *User {
@@ -12794,7 +13206,7 @@ type SetStickerPackRequest struct {
 
 func (x *SetStickerPackRequest) Reset() {
 	*x = SetStickerPackRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[221]
+	mi := &file_skein_v1_services_proto_msgTypes[227]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12806,7 +13218,7 @@ func (x *SetStickerPackRequest) String() string {
 func (*SetStickerPackRequest) ProtoMessage() {}
 
 func (x *SetStickerPackRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[221]
+	mi := &file_skein_v1_services_proto_msgTypes[227]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12819,7 +13231,7 @@ func (x *SetStickerPackRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetStickerPackRequest.ProtoReflect.Descriptor instead.
 func (*SetStickerPackRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{221}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{227}
 }
 
 func (x *SetStickerPackRequest) GetName() string {
@@ -12866,7 +13278,7 @@ type NewSticker struct {
 
 func (x *NewSticker) Reset() {
 	*x = NewSticker{}
-	mi := &file_skein_v1_services_proto_msgTypes[222]
+	mi := &file_skein_v1_services_proto_msgTypes[228]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12878,7 +13290,7 @@ func (x *NewSticker) String() string {
 func (*NewSticker) ProtoMessage() {}
 
 func (x *NewSticker) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[222]
+	mi := &file_skein_v1_services_proto_msgTypes[228]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12891,7 +13303,7 @@ func (x *NewSticker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewSticker.ProtoReflect.Descriptor instead.
 func (*NewSticker) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{222}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{228}
 }
 
 func (x *NewSticker) GetName() string {
@@ -12931,7 +13343,7 @@ type SetStickerPackResponse struct {
 
 func (x *SetStickerPackResponse) Reset() {
 	*x = SetStickerPackResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[223]
+	mi := &file_skein_v1_services_proto_msgTypes[229]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12943,7 +13355,7 @@ func (x *SetStickerPackResponse) String() string {
 func (*SetStickerPackResponse) ProtoMessage() {}
 
 func (x *SetStickerPackResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[223]
+	mi := &file_skein_v1_services_proto_msgTypes[229]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12956,7 +13368,7 @@ func (x *SetStickerPackResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetStickerPackResponse.ProtoReflect.Descriptor instead.
 func (*SetStickerPackResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{223}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{229}
 }
 
 func (x *SetStickerPackResponse) GetRevision() uint64 {
@@ -12978,7 +13390,7 @@ type SetCustomEmojiRequest struct {
 
 func (x *SetCustomEmojiRequest) Reset() {
 	*x = SetCustomEmojiRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[224]
+	mi := &file_skein_v1_services_proto_msgTypes[230]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12990,7 +13402,7 @@ func (x *SetCustomEmojiRequest) String() string {
 func (*SetCustomEmojiRequest) ProtoMessage() {}
 
 func (x *SetCustomEmojiRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[224]
+	mi := &file_skein_v1_services_proto_msgTypes[230]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13003,7 +13415,7 @@ func (x *SetCustomEmojiRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetCustomEmojiRequest.ProtoReflect.Descriptor instead.
 func (*SetCustomEmojiRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{224}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{230}
 }
 
 func (x *SetCustomEmojiRequest) GetName() string {
@@ -13029,7 +13441,7 @@ type SetCustomEmojiResponse struct {
 
 func (x *SetCustomEmojiResponse) Reset() {
 	*x = SetCustomEmojiResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[225]
+	mi := &file_skein_v1_services_proto_msgTypes[231]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13041,7 +13453,7 @@ func (x *SetCustomEmojiResponse) String() string {
 func (*SetCustomEmojiResponse) ProtoMessage() {}
 
 func (x *SetCustomEmojiResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[225]
+	mi := &file_skein_v1_services_proto_msgTypes[231]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13054,7 +13466,7 @@ func (x *SetCustomEmojiResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetCustomEmojiResponse.ProtoReflect.Descriptor instead.
 func (*SetCustomEmojiResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{225}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{231}
 }
 
 func (x *SetCustomEmojiResponse) GetRevision() uint64 {
@@ -13077,7 +13489,7 @@ type SetRetentionRequest struct {
 
 func (x *SetRetentionRequest) Reset() {
 	*x = SetRetentionRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[226]
+	mi := &file_skein_v1_services_proto_msgTypes[232]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13089,7 +13501,7 @@ func (x *SetRetentionRequest) String() string {
 func (*SetRetentionRequest) ProtoMessage() {}
 
 func (x *SetRetentionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[226]
+	mi := &file_skein_v1_services_proto_msgTypes[232]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13102,7 +13514,7 @@ func (x *SetRetentionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRetentionRequest.ProtoReflect.Descriptor instead.
 func (*SetRetentionRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{226}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{232}
 }
 
 func (x *SetRetentionRequest) GetConversation() string {
@@ -13134,7 +13546,7 @@ type SetRetentionResponse struct {
 
 func (x *SetRetentionResponse) Reset() {
 	*x = SetRetentionResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[227]
+	mi := &file_skein_v1_services_proto_msgTypes[233]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13146,7 +13558,7 @@ func (x *SetRetentionResponse) String() string {
 func (*SetRetentionResponse) ProtoMessage() {}
 
 func (x *SetRetentionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[227]
+	mi := &file_skein_v1_services_proto_msgTypes[233]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13159,7 +13571,7 @@ func (x *SetRetentionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRetentionResponse.ProtoReflect.Descriptor instead.
 func (*SetRetentionResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{227}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{233}
 }
 
 type GetRetentionRequest struct {
@@ -13171,7 +13583,7 @@ type GetRetentionRequest struct {
 
 func (x *GetRetentionRequest) Reset() {
 	*x = GetRetentionRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[228]
+	mi := &file_skein_v1_services_proto_msgTypes[234]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13183,7 +13595,7 @@ func (x *GetRetentionRequest) String() string {
 func (*GetRetentionRequest) ProtoMessage() {}
 
 func (x *GetRetentionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[228]
+	mi := &file_skein_v1_services_proto_msgTypes[234]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13196,7 +13608,7 @@ func (x *GetRetentionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRetentionRequest.ProtoReflect.Descriptor instead.
 func (*GetRetentionRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{228}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{234}
 }
 
 func (x *GetRetentionRequest) GetConversation() string {
@@ -13219,7 +13631,7 @@ type GetRetentionResponse struct {
 
 func (x *GetRetentionResponse) Reset() {
 	*x = GetRetentionResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[229]
+	mi := &file_skein_v1_services_proto_msgTypes[235]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13231,7 +13643,7 @@ func (x *GetRetentionResponse) String() string {
 func (*GetRetentionResponse) ProtoMessage() {}
 
 func (x *GetRetentionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[229]
+	mi := &file_skein_v1_services_proto_msgTypes[235]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13244,7 +13656,7 @@ func (x *GetRetentionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRetentionResponse.ProtoReflect.Descriptor instead.
 func (*GetRetentionResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{229}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{235}
 }
 
 func (x *GetRetentionResponse) GetKind() RetentionKind {
@@ -13279,7 +13691,7 @@ type ClaimAdminRequest struct {
 
 func (x *ClaimAdminRequest) Reset() {
 	*x = ClaimAdminRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[230]
+	mi := &file_skein_v1_services_proto_msgTypes[236]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13291,7 +13703,7 @@ func (x *ClaimAdminRequest) String() string {
 func (*ClaimAdminRequest) ProtoMessage() {}
 
 func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[230]
+	mi := &file_skein_v1_services_proto_msgTypes[236]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13304,7 +13716,7 @@ func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminRequest.ProtoReflect.Descriptor instead.
 func (*ClaimAdminRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{230}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{236}
 }
 
 func (x *ClaimAdminRequest) GetCode() string {
@@ -13337,7 +13749,7 @@ type ClaimAdminResponse struct {
 
 func (x *ClaimAdminResponse) Reset() {
 	*x = ClaimAdminResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[231]
+	mi := &file_skein_v1_services_proto_msgTypes[237]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13349,7 +13761,7 @@ func (x *ClaimAdminResponse) String() string {
 func (*ClaimAdminResponse) ProtoMessage() {}
 
 func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[231]
+	mi := &file_skein_v1_services_proto_msgTypes[237]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13362,7 +13774,7 @@ func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminResponse.ProtoReflect.Descriptor instead.
 func (*ClaimAdminResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{231}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{237}
 }
 
 func (x *ClaimAdminResponse) GetTokens() *Tokens {
@@ -13388,7 +13800,7 @@ type MintTokenRequest struct {
 
 func (x *MintTokenRequest) Reset() {
 	*x = MintTokenRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[232]
+	mi := &file_skein_v1_services_proto_msgTypes[238]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13400,7 +13812,7 @@ func (x *MintTokenRequest) String() string {
 func (*MintTokenRequest) ProtoMessage() {}
 
 func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[232]
+	mi := &file_skein_v1_services_proto_msgTypes[238]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13413,7 +13825,7 @@ func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenRequest.ProtoReflect.Descriptor instead.
 func (*MintTokenRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{232}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{238}
 }
 
 func (x *MintTokenRequest) GetUser() string {
@@ -13453,7 +13865,7 @@ type MintTokenResponse struct {
 
 func (x *MintTokenResponse) Reset() {
 	*x = MintTokenResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[233]
+	mi := &file_skein_v1_services_proto_msgTypes[239]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13465,7 +13877,7 @@ func (x *MintTokenResponse) String() string {
 func (*MintTokenResponse) ProtoMessage() {}
 
 func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[233]
+	mi := &file_skein_v1_services_proto_msgTypes[239]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13478,7 +13890,7 @@ func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenResponse.ProtoReflect.Descriptor instead.
 func (*MintTokenResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{233}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{239}
 }
 
 func (x *MintTokenResponse) GetTokens() *Tokens {
@@ -13499,7 +13911,7 @@ type CreateUserRequest struct {
 
 func (x *CreateUserRequest) Reset() {
 	*x = CreateUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[234]
+	mi := &file_skein_v1_services_proto_msgTypes[240]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13511,7 +13923,7 @@ func (x *CreateUserRequest) String() string {
 func (*CreateUserRequest) ProtoMessage() {}
 
 func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[234]
+	mi := &file_skein_v1_services_proto_msgTypes[240]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13524,7 +13936,7 @@ func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserRequest.ProtoReflect.Descriptor instead.
 func (*CreateUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{234}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{240}
 }
 
 func (x *CreateUserRequest) GetUsername() string {
@@ -13557,7 +13969,7 @@ type CreateUserResponse struct {
 
 func (x *CreateUserResponse) Reset() {
 	*x = CreateUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[235]
+	mi := &file_skein_v1_services_proto_msgTypes[241]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13569,7 +13981,7 @@ func (x *CreateUserResponse) String() string {
 func (*CreateUserResponse) ProtoMessage() {}
 
 func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[235]
+	mi := &file_skein_v1_services_proto_msgTypes[241]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13582,7 +13994,7 @@ func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserResponse.ProtoReflect.Descriptor instead.
 func (*CreateUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{235}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{241}
 }
 
 func (x *CreateUserResponse) GetUser() *User {
@@ -13605,7 +14017,7 @@ type ListUsersRequest struct {
 
 func (x *ListUsersRequest) Reset() {
 	*x = ListUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[236]
+	mi := &file_skein_v1_services_proto_msgTypes[242]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13617,7 +14029,7 @@ func (x *ListUsersRequest) String() string {
 func (*ListUsersRequest) ProtoMessage() {}
 
 func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[236]
+	mi := &file_skein_v1_services_proto_msgTypes[242]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13630,7 +14042,7 @@ func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersRequest.ProtoReflect.Descriptor instead.
 func (*ListUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{236}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{242}
 }
 
 func (x *ListUsersRequest) GetLimit() uint32 {
@@ -13664,7 +14076,7 @@ type ListUsersResponse struct {
 
 func (x *ListUsersResponse) Reset() {
 	*x = ListUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[237]
+	mi := &file_skein_v1_services_proto_msgTypes[243]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13676,7 +14088,7 @@ func (x *ListUsersResponse) String() string {
 func (*ListUsersResponse) ProtoMessage() {}
 
 func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[237]
+	mi := &file_skein_v1_services_proto_msgTypes[243]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13689,7 +14101,7 @@ func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersResponse.ProtoReflect.Descriptor instead.
 func (*ListUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{237}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{243}
 }
 
 func (x *ListUsersResponse) GetUsers() []*User {
@@ -13715,7 +14127,7 @@ type ListUserSessionsRequest struct {
 
 func (x *ListUserSessionsRequest) Reset() {
 	*x = ListUserSessionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[238]
+	mi := &file_skein_v1_services_proto_msgTypes[244]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13727,7 +14139,7 @@ func (x *ListUserSessionsRequest) String() string {
 func (*ListUserSessionsRequest) ProtoMessage() {}
 
 func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[238]
+	mi := &file_skein_v1_services_proto_msgTypes[244]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13740,7 +14152,7 @@ func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{238}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{244}
 }
 
 func (x *ListUserSessionsRequest) GetUser() string {
@@ -13759,7 +14171,7 @@ type ListUserSessionsResponse struct {
 
 func (x *ListUserSessionsResponse) Reset() {
 	*x = ListUserSessionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[239]
+	mi := &file_skein_v1_services_proto_msgTypes[245]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13771,7 +14183,7 @@ func (x *ListUserSessionsResponse) String() string {
 func (*ListUserSessionsResponse) ProtoMessage() {}
 
 func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[239]
+	mi := &file_skein_v1_services_proto_msgTypes[245]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13784,7 +14196,7 @@ func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{239}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{245}
 }
 
 func (x *ListUserSessionsResponse) GetSessions() []*Session {
@@ -13805,7 +14217,7 @@ type KickUserRequest struct {
 
 func (x *KickUserRequest) Reset() {
 	*x = KickUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[240]
+	mi := &file_skein_v1_services_proto_msgTypes[246]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13817,7 +14229,7 @@ func (x *KickUserRequest) String() string {
 func (*KickUserRequest) ProtoMessage() {}
 
 func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[240]
+	mi := &file_skein_v1_services_proto_msgTypes[246]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13830,7 +14242,7 @@ func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserRequest.ProtoReflect.Descriptor instead.
 func (*KickUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{240}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{246}
 }
 
 func (x *KickUserRequest) GetUser() string {
@@ -13856,7 +14268,7 @@ type KickUserResponse struct {
 
 func (x *KickUserResponse) Reset() {
 	*x = KickUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[241]
+	mi := &file_skein_v1_services_proto_msgTypes[247]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13868,7 +14280,7 @@ func (x *KickUserResponse) String() string {
 func (*KickUserResponse) ProtoMessage() {}
 
 func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[241]
+	mi := &file_skein_v1_services_proto_msgTypes[247]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13881,7 +14293,7 @@ func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserResponse.ProtoReflect.Descriptor instead.
 func (*KickUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{241}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{247}
 }
 
 func (x *KickUserResponse) GetSessions() uint32 {
@@ -13902,7 +14314,7 @@ type EraseUserRequest struct {
 
 func (x *EraseUserRequest) Reset() {
 	*x = EraseUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[242]
+	mi := &file_skein_v1_services_proto_msgTypes[248]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13914,7 +14326,7 @@ func (x *EraseUserRequest) String() string {
 func (*EraseUserRequest) ProtoMessage() {}
 
 func (x *EraseUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[242]
+	mi := &file_skein_v1_services_proto_msgTypes[248]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13927,7 +14339,7 @@ func (x *EraseUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EraseUserRequest.ProtoReflect.Descriptor instead.
 func (*EraseUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{242}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{248}
 }
 
 func (x *EraseUserRequest) GetUser() string {
@@ -13957,7 +14369,7 @@ type EraseUserResponse struct {
 
 func (x *EraseUserResponse) Reset() {
 	*x = EraseUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[243]
+	mi := &file_skein_v1_services_proto_msgTypes[249]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13969,7 +14381,7 @@ func (x *EraseUserResponse) String() string {
 func (*EraseUserResponse) ProtoMessage() {}
 
 func (x *EraseUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[243]
+	mi := &file_skein_v1_services_proto_msgTypes[249]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13982,7 +14394,7 @@ func (x *EraseUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EraseUserResponse.ProtoReflect.Descriptor instead.
 func (*EraseUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{243}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{249}
 }
 
 func (x *EraseUserResponse) GetMessages() bool {
@@ -14015,7 +14427,7 @@ type ExportUserRequest struct {
 
 func (x *ExportUserRequest) Reset() {
 	*x = ExportUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[244]
+	mi := &file_skein_v1_services_proto_msgTypes[250]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14027,7 +14439,7 @@ func (x *ExportUserRequest) String() string {
 func (*ExportUserRequest) ProtoMessage() {}
 
 func (x *ExportUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[244]
+	mi := &file_skein_v1_services_proto_msgTypes[250]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14040,7 +14452,7 @@ func (x *ExportUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportUserRequest.ProtoReflect.Descriptor instead.
 func (*ExportUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{244}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{250}
 }
 
 func (x *ExportUserRequest) GetUser() string {
@@ -14061,7 +14473,7 @@ type ExportUserResponse struct {
 
 func (x *ExportUserResponse) Reset() {
 	*x = ExportUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[245]
+	mi := &file_skein_v1_services_proto_msgTypes[251]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14073,7 +14485,7 @@ func (x *ExportUserResponse) String() string {
 func (*ExportUserResponse) ProtoMessage() {}
 
 func (x *ExportUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[245]
+	mi := &file_skein_v1_services_proto_msgTypes[251]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14086,7 +14498,7 @@ func (x *ExportUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportUserResponse.ProtoReflect.Descriptor instead.
 func (*ExportUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{245}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{251}
 }
 
 func (x *ExportUserResponse) GetPath() string {
@@ -14120,7 +14532,7 @@ type CreateGroupForRequest struct {
 
 func (x *CreateGroupForRequest) Reset() {
 	*x = CreateGroupForRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[246]
+	mi := &file_skein_v1_services_proto_msgTypes[252]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14132,7 +14544,7 @@ func (x *CreateGroupForRequest) String() string {
 func (*CreateGroupForRequest) ProtoMessage() {}
 
 func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[246]
+	mi := &file_skein_v1_services_proto_msgTypes[252]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14145,7 +14557,7 @@ func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForRequest.ProtoReflect.Descriptor instead.
 func (*CreateGroupForRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{246}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{252}
 }
 
 func (x *CreateGroupForRequest) GetId() string {
@@ -14192,7 +14604,7 @@ type CreateGroupForResponse struct {
 
 func (x *CreateGroupForResponse) Reset() {
 	*x = CreateGroupForResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[247]
+	mi := &file_skein_v1_services_proto_msgTypes[253]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14204,7 +14616,7 @@ func (x *CreateGroupForResponse) String() string {
 func (*CreateGroupForResponse) ProtoMessage() {}
 
 func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[247]
+	mi := &file_skein_v1_services_proto_msgTypes[253]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14217,7 +14629,7 @@ func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForResponse.ProtoReflect.Descriptor instead.
 func (*CreateGroupForResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{247}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{253}
 }
 
 func (x *CreateGroupForResponse) GetGroup() *Group {
@@ -14244,7 +14656,7 @@ type RegistrationLink struct {
 
 func (x *RegistrationLink) Reset() {
 	*x = RegistrationLink{}
-	mi := &file_skein_v1_services_proto_msgTypes[248]
+	mi := &file_skein_v1_services_proto_msgTypes[254]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14256,7 +14668,7 @@ func (x *RegistrationLink) String() string {
 func (*RegistrationLink) ProtoMessage() {}
 
 func (x *RegistrationLink) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[248]
+	mi := &file_skein_v1_services_proto_msgTypes[254]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14269,7 +14681,7 @@ func (x *RegistrationLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegistrationLink.ProtoReflect.Descriptor instead.
 func (*RegistrationLink) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{248}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{254}
 }
 
 func (x *RegistrationLink) GetId() string {
@@ -14335,7 +14747,7 @@ type CreateRegistrationLinkRequest struct {
 
 func (x *CreateRegistrationLinkRequest) Reset() {
 	*x = CreateRegistrationLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[249]
+	mi := &file_skein_v1_services_proto_msgTypes[255]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14347,7 +14759,7 @@ func (x *CreateRegistrationLinkRequest) String() string {
 func (*CreateRegistrationLinkRequest) ProtoMessage() {}
 
 func (x *CreateRegistrationLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[249]
+	mi := &file_skein_v1_services_proto_msgTypes[255]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14360,7 +14772,7 @@ func (x *CreateRegistrationLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateRegistrationLinkRequest.ProtoReflect.Descriptor instead.
 func (*CreateRegistrationLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{249}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{255}
 }
 
 func (x *CreateRegistrationLinkRequest) GetNote() string {
@@ -14393,7 +14805,7 @@ type CreateRegistrationLinkResponse struct {
 
 func (x *CreateRegistrationLinkResponse) Reset() {
 	*x = CreateRegistrationLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[250]
+	mi := &file_skein_v1_services_proto_msgTypes[256]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14405,7 +14817,7 @@ func (x *CreateRegistrationLinkResponse) String() string {
 func (*CreateRegistrationLinkResponse) ProtoMessage() {}
 
 func (x *CreateRegistrationLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[250]
+	mi := &file_skein_v1_services_proto_msgTypes[256]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14418,7 +14830,7 @@ func (x *CreateRegistrationLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateRegistrationLinkResponse.ProtoReflect.Descriptor instead.
 func (*CreateRegistrationLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{250}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{256}
 }
 
 func (x *CreateRegistrationLinkResponse) GetLink() *RegistrationLink {
@@ -14436,7 +14848,7 @@ type ListRegistrationLinksRequest struct {
 
 func (x *ListRegistrationLinksRequest) Reset() {
 	*x = ListRegistrationLinksRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[251]
+	mi := &file_skein_v1_services_proto_msgTypes[257]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14448,7 +14860,7 @@ func (x *ListRegistrationLinksRequest) String() string {
 func (*ListRegistrationLinksRequest) ProtoMessage() {}
 
 func (x *ListRegistrationLinksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[251]
+	mi := &file_skein_v1_services_proto_msgTypes[257]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14461,7 +14873,7 @@ func (x *ListRegistrationLinksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRegistrationLinksRequest.ProtoReflect.Descriptor instead.
 func (*ListRegistrationLinksRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{251}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{257}
 }
 
 type ListRegistrationLinksResponse struct {
@@ -14473,7 +14885,7 @@ type ListRegistrationLinksResponse struct {
 
 func (x *ListRegistrationLinksResponse) Reset() {
 	*x = ListRegistrationLinksResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[252]
+	mi := &file_skein_v1_services_proto_msgTypes[258]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14485,7 +14897,7 @@ func (x *ListRegistrationLinksResponse) String() string {
 func (*ListRegistrationLinksResponse) ProtoMessage() {}
 
 func (x *ListRegistrationLinksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[252]
+	mi := &file_skein_v1_services_proto_msgTypes[258]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14498,7 +14910,7 @@ func (x *ListRegistrationLinksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRegistrationLinksResponse.ProtoReflect.Descriptor instead.
 func (*ListRegistrationLinksResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{252}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{258}
 }
 
 func (x *ListRegistrationLinksResponse) GetLinks() []*RegistrationLink {
@@ -14517,7 +14929,7 @@ type RevokeRegistrationLinkRequest struct {
 
 func (x *RevokeRegistrationLinkRequest) Reset() {
 	*x = RevokeRegistrationLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[253]
+	mi := &file_skein_v1_services_proto_msgTypes[259]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14529,7 +14941,7 @@ func (x *RevokeRegistrationLinkRequest) String() string {
 func (*RevokeRegistrationLinkRequest) ProtoMessage() {}
 
 func (x *RevokeRegistrationLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[253]
+	mi := &file_skein_v1_services_proto_msgTypes[259]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14542,7 +14954,7 @@ func (x *RevokeRegistrationLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeRegistrationLinkRequest.ProtoReflect.Descriptor instead.
 func (*RevokeRegistrationLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{253}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{259}
 }
 
 func (x *RevokeRegistrationLinkRequest) GetId() string {
@@ -14560,7 +14972,7 @@ type RevokeRegistrationLinkResponse struct {
 
 func (x *RevokeRegistrationLinkResponse) Reset() {
 	*x = RevokeRegistrationLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[254]
+	mi := &file_skein_v1_services_proto_msgTypes[260]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14572,7 +14984,7 @@ func (x *RevokeRegistrationLinkResponse) String() string {
 func (*RevokeRegistrationLinkResponse) ProtoMessage() {}
 
 func (x *RevokeRegistrationLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[254]
+	mi := &file_skein_v1_services_proto_msgTypes[260]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14585,7 +14997,7 @@ func (x *RevokeRegistrationLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeRegistrationLinkResponse.ProtoReflect.Descriptor instead.
 func (*RevokeRegistrationLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{254}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{260}
 }
 
 type CreateResetLinkRequest struct {
@@ -14602,7 +15014,7 @@ type CreateResetLinkRequest struct {
 
 func (x *CreateResetLinkRequest) Reset() {
 	*x = CreateResetLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[255]
+	mi := &file_skein_v1_services_proto_msgTypes[261]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14614,7 +15026,7 @@ func (x *CreateResetLinkRequest) String() string {
 func (*CreateResetLinkRequest) ProtoMessage() {}
 
 func (x *CreateResetLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[255]
+	mi := &file_skein_v1_services_proto_msgTypes[261]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14627,7 +15039,7 @@ func (x *CreateResetLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateResetLinkRequest.ProtoReflect.Descriptor instead.
 func (*CreateResetLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{255}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{261}
 }
 
 func (x *CreateResetLinkRequest) GetUser() string {
@@ -14661,7 +15073,7 @@ type CreateResetLinkResponse struct {
 
 func (x *CreateResetLinkResponse) Reset() {
 	*x = CreateResetLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[256]
+	mi := &file_skein_v1_services_proto_msgTypes[262]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14673,7 +15085,7 @@ func (x *CreateResetLinkResponse) String() string {
 func (*CreateResetLinkResponse) ProtoMessage() {}
 
 func (x *CreateResetLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[256]
+	mi := &file_skein_v1_services_proto_msgTypes[262]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14686,7 +15098,7 @@ func (x *CreateResetLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateResetLinkResponse.ProtoReflect.Descriptor instead.
 func (*CreateResetLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{256}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{262}
 }
 
 func (x *CreateResetLinkResponse) GetCode() string {
@@ -15252,7 +15664,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\buntil_ms\x18\x02 \x01(\x03R\auntilMs\"$\n" +
 	"\x12DeleteMediaRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"\x15\n" +
-	"\x13DeleteMediaResponse\"\xf1\x03\n" +
+	"\x13DeleteMediaResponse\"\x89\x04\n" +
 	"\x12SendMessageRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\fR\x02id\x12+\n" +
@@ -15267,7 +15679,8 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	" \x01(\bR\tstreaming\x12\x14\n" +
 	"\x05media\x18\v \x03(\tR\x05media\x12\x1d\n" +
 	"\n" +
-	"no_preview\x18\f \x01(\bR\tnoPreview\x1a8\n" +
+	"no_preview\x18\f \x01(\bR\tnoPreview\x12\x16\n" +
+	"\x06thread\x18\r \x01(\x04R\x06thread\x1a8\n" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
@@ -15414,7 +15827,29 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x06cursor\x18\x03 \x01(\tR\x06cursor\"Q\n" +
 	"\x10ListPinsResponse\x12)\n" +
 	"\aentries\x18\x01 \x03(\v2\x0f.skein.v1.EntryR\aentries\x12\x12\n" +
-	"\x04next\x18\x02 \x01(\tR\x04next\"e\n" +
+	"\x04next\x18\x02 \x01(\tR\x04next\"w\n" +
+	"\x11ListThreadRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x16\n" +
+	"\x06before\x18\x03 \x01(\x04R\x06before\x12\x14\n" +
+	"\x05limit\x18\x04 \x01(\rR\x05limit\"}\n" +
+	"\x12ListThreadResponse\x12(\n" +
+	"\x06thread\x18\x01 \x01(\v2\x10.skein.v1.ThreadR\x06thread\x12)\n" +
+	"\aentries\x18\x02 \x03(\v2\x0f.skein.v1.EntryR\aentries\x12\x12\n" +
+	"\x04next\x18\x03 \x01(\x04R\x04next\"f\n" +
+	"\x12ListThreadsRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x14\n" +
+	"\x05limit\x18\x02 \x01(\rR\x05limit\x12\x16\n" +
+	"\x06cursor\x18\x03 \x01(\tR\x06cursor\"U\n" +
+	"\x13ListThreadsResponse\x12*\n" +
+	"\athreads\x18\x01 \x03(\v2\x10.skein.v1.ThreadR\athreads\x12\x12\n" +
+	"\x04next\x18\x02 \x01(\tR\x04next\"\x87\x01\n" +
+	"\x06Thread\x12#\n" +
+	"\x04root\x18\x01 \x01(\v2\x0f.skein.v1.EntryR\x04root\x12\x12\n" +
+	"\x04last\x18\x02 \x01(\x04R\x04last\x12\x18\n" +
+	"\afollows\x18\x03 \x01(\bR\afollows\x12\x16\n" +
+	"\x06unread\x18\x04 \x01(\rR\x06unread\x12\x12\n" +
+	"\x04read\x18\x05 \x01(\x04R\x04read\"e\n" +
 	"\x16ScheduleMessageRequest\x126\n" +
 	"\amessage\x18\x01 \x01(\v2\x1c.skein.v1.SendMessageRequestR\amessage\x12\x13\n" +
 	"\x05at_ms\x18\x02 \x01(\x03R\x04atMs\")\n" +
@@ -15493,7 +15928,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x0fMarkReadRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\"\x12\n" +
-	"\x10MarkReadResponse\"\x8e\x03\n" +
+	"\x10MarkReadResponse\"\xbb\x03\n" +
 	"\x11SetMyStateRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x1b\n" +
 	"\x06pinned\x18\x02 \x01(\bH\x00R\x06pinned\x88\x01\x01\x12)\n" +
@@ -15503,14 +15938,22 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\rcleared_below\x18\x06 \x01(\x04H\x04R\fclearedBelow\x88\x01\x01\x12\x1b\n" +
 	"\x06unread\x18\a \x01(\bH\x05R\x06unread\x88\x01\x01\x12\x16\n" +
 	"\x06delete\x18\b \x03(\x04R\x06delete\x12\x1b\n" +
-	"\x06folder\x18\t \x01(\tH\x06R\x06folder\x88\x01\x01B\t\n" +
+	"\x06folder\x18\t \x01(\tH\x06R\x06folder\x88\x01\x01\x12+\n" +
+	"\x06thread\x18\n" +
+	" \x01(\v2\x13.skein.v1.SetThreadR\x06threadB\t\n" +
 	"\a_pinnedB\x11\n" +
 	"\x0f_muted_until_msB\t\n" +
 	"\a_hiddenB\b\n" +
 	"\x06_draftB\x10\n" +
 	"\x0e_cleared_belowB\t\n" +
 	"\a_unreadB\t\n" +
-	"\a_folder\"W\n" +
+	"\a_folder\"i\n" +
+	"\tSetThread\x12\x12\n" +
+	"\x04root\x18\x01 \x01(\x04R\x04root\x12\x1b\n" +
+	"\x06follow\x18\x02 \x01(\bH\x00R\x06follow\x88\x01\x01\x12\x17\n" +
+	"\x04read\x18\x03 \x01(\x04H\x01R\x04read\x88\x01\x01B\t\n" +
+	"\a_followB\a\n" +
+	"\x05_read\"W\n" +
 	"\x12SetLifetimeRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x1d\n" +
 	"\n" +
@@ -15757,7 +16200,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\bGetMedia\x12\x19.skein.v1.GetMediaRequest\x1a\x1a.skein.v1.GetMediaResponse\x12D\n" +
 	"\tLinkMedia\x12\x1a.skein.v1.LinkMediaRequest\x1a\x1b.skein.v1.LinkMediaResponse\x12J\n" +
 	"\vDeleteMedia\x12\x1c.skein.v1.DeleteMediaRequest\x1a\x1d.skein.v1.DeleteMediaResponse\x12M\n" +
-	"\fListStickers\x12\x1d.skein.v1.ListStickersRequest\x1a\x1e.skein.v1.ListStickersResponse2\xb8\x0f\n" +
+	"\fListStickers\x12\x1d.skein.v1.ListStickersRequest\x1a\x1e.skein.v1.ListStickersResponse2\xcd\x10\n" +
 	"\x0eMessageService\x12J\n" +
 	"\vSendMessage\x12\x1c.skein.v1.SendMessageRequest\x1a\x1d.skein.v1.SendMessageResponse\x12P\n" +
 	"\rRecallMessage\x12\x1e.skein.v1.RecallMessageRequest\x1a\x1f.skein.v1.RecallMessageResponse\x12J\n" +
@@ -15772,7 +16215,10 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\tListVotes\x12\x1a.skein.v1.ListVotesRequest\x1a\x1b.skein.v1.ListVotesResponse\x12G\n" +
 	"\n" +
 	"PinMessage\x12\x1b.skein.v1.PinMessageRequest\x1a\x1c.skein.v1.PinMessageResponse\x12A\n" +
-	"\bListPins\x12\x19.skein.v1.ListPinsRequest\x1a\x1a.skein.v1.ListPinsResponse\x12J\n" +
+	"\bListPins\x12\x19.skein.v1.ListPinsRequest\x1a\x1a.skein.v1.ListPinsResponse\x12G\n" +
+	"\n" +
+	"ListThread\x12\x1b.skein.v1.ListThreadRequest\x1a\x1c.skein.v1.ListThreadResponse\x12J\n" +
+	"\vListThreads\x12\x1c.skein.v1.ListThreadsRequest\x1a\x1d.skein.v1.ListThreadsResponse\x12J\n" +
 	"\vSetLifetime\x12\x1c.skein.v1.SetLifetimeRequest\x1a\x1d.skein.v1.SetLifetimeResponse\x12V\n" +
 	"\x0fForwardMessages\x12 .skein.v1.ForwardMessagesRequest\x1a!.skein.v1.ForwardMessagesResponse\x12P\n" +
 	"\rStreamMessage\x12\x1e.skein.v1.StreamMessageRequest\x1a\x1f.skein.v1.StreamMessageResponse\x12M\n" +
@@ -15823,7 +16269,7 @@ func file_skein_v1_services_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 264)
+var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 270)
 var file_skein_v1_services_proto_goTypes = []any{
 	(DmPolicy)(0),                          // 0: skein.v1.DmPolicy
 	(FindPolicy)(0),                        // 1: skein.v1.FindPolicy
@@ -16025,120 +16471,126 @@ var file_skein_v1_services_proto_goTypes = []any{
 	(*PinMessageResponse)(nil),             // 197: skein.v1.PinMessageResponse
 	(*ListPinsRequest)(nil),                // 198: skein.v1.ListPinsRequest
 	(*ListPinsResponse)(nil),               // 199: skein.v1.ListPinsResponse
-	(*ScheduleMessageRequest)(nil),         // 200: skein.v1.ScheduleMessageRequest
-	(*ScheduleMessageResponse)(nil),        // 201: skein.v1.ScheduleMessageResponse
-	(*Scheduled)(nil),                      // 202: skein.v1.Scheduled
-	(*ListScheduledRequest)(nil),           // 203: skein.v1.ListScheduledRequest
-	(*ListScheduledResponse)(nil),          // 204: skein.v1.ListScheduledResponse
-	(*ChangeScheduledRequest)(nil),         // 205: skein.v1.ChangeScheduledRequest
-	(*ChangeScheduledResponse)(nil),        // 206: skein.v1.ChangeScheduledResponse
-	(*CancelScheduledRequest)(nil),         // 207: skein.v1.CancelScheduledRequest
-	(*CancelScheduledResponse)(nil),        // 208: skein.v1.CancelScheduledResponse
-	(*Voted)(nil),                          // 209: skein.v1.Voted
-	(*ListMentionsRequest)(nil),            // 210: skein.v1.ListMentionsRequest
-	(*ListMentionsResponse)(nil),           // 211: skein.v1.ListMentionsResponse
-	(*SearchMessagesRequest)(nil),          // 212: skein.v1.SearchMessagesRequest
-	(*SearchMessagesResponse)(nil),         // 213: skein.v1.SearchMessagesResponse
-	(*FoundMessage)(nil),                   // 214: skein.v1.FoundMessage
-	(*TextMatch)(nil),                      // 215: skein.v1.TextMatch
-	(*ListEntriesRequest)(nil),             // 216: skein.v1.ListEntriesRequest
-	(*ListEntriesResponse)(nil),            // 217: skein.v1.ListEntriesResponse
-	(*ListConversationsRequest)(nil),       // 218: skein.v1.ListConversationsRequest
-	(*ListConversationsResponse)(nil),      // 219: skein.v1.ListConversationsResponse
-	(*MarkReadRequest)(nil),                // 220: skein.v1.MarkReadRequest
-	(*MarkReadResponse)(nil),               // 221: skein.v1.MarkReadResponse
-	(*SetMyStateRequest)(nil),              // 222: skein.v1.SetMyStateRequest
-	(*SetLifetimeRequest)(nil),             // 223: skein.v1.SetLifetimeRequest
-	(*SetLifetimeResponse)(nil),            // 224: skein.v1.SetLifetimeResponse
-	(*SetMyStateResponse)(nil),             // 225: skein.v1.SetMyStateResponse
-	(*SetUsernameRequest)(nil),             // 226: skein.v1.SetUsernameRequest
-	(*SetUsernameResponse)(nil),            // 227: skein.v1.SetUsernameResponse
-	(*SetStickerPackRequest)(nil),          // 228: skein.v1.SetStickerPackRequest
-	(*NewSticker)(nil),                     // 229: skein.v1.NewSticker
-	(*SetStickerPackResponse)(nil),         // 230: skein.v1.SetStickerPackResponse
-	(*SetCustomEmojiRequest)(nil),          // 231: skein.v1.SetCustomEmojiRequest
-	(*SetCustomEmojiResponse)(nil),         // 232: skein.v1.SetCustomEmojiResponse
-	(*SetRetentionRequest)(nil),            // 233: skein.v1.SetRetentionRequest
-	(*SetRetentionResponse)(nil),           // 234: skein.v1.SetRetentionResponse
-	(*GetRetentionRequest)(nil),            // 235: skein.v1.GetRetentionRequest
-	(*GetRetentionResponse)(nil),           // 236: skein.v1.GetRetentionResponse
-	(*ClaimAdminRequest)(nil),              // 237: skein.v1.ClaimAdminRequest
-	(*ClaimAdminResponse)(nil),             // 238: skein.v1.ClaimAdminResponse
-	(*MintTokenRequest)(nil),               // 239: skein.v1.MintTokenRequest
-	(*MintTokenResponse)(nil),              // 240: skein.v1.MintTokenResponse
-	(*CreateUserRequest)(nil),              // 241: skein.v1.CreateUserRequest
-	(*CreateUserResponse)(nil),             // 242: skein.v1.CreateUserResponse
-	(*ListUsersRequest)(nil),               // 243: skein.v1.ListUsersRequest
-	(*ListUsersResponse)(nil),              // 244: skein.v1.ListUsersResponse
-	(*ListUserSessionsRequest)(nil),        // 245: skein.v1.ListUserSessionsRequest
-	(*ListUserSessionsResponse)(nil),       // 246: skein.v1.ListUserSessionsResponse
-	(*KickUserRequest)(nil),                // 247: skein.v1.KickUserRequest
-	(*KickUserResponse)(nil),               // 248: skein.v1.KickUserResponse
-	(*EraseUserRequest)(nil),               // 249: skein.v1.EraseUserRequest
-	(*EraseUserResponse)(nil),              // 250: skein.v1.EraseUserResponse
-	(*ExportUserRequest)(nil),              // 251: skein.v1.ExportUserRequest
-	(*ExportUserResponse)(nil),             // 252: skein.v1.ExportUserResponse
-	(*CreateGroupForRequest)(nil),          // 253: skein.v1.CreateGroupForRequest
-	(*CreateGroupForResponse)(nil),         // 254: skein.v1.CreateGroupForResponse
-	(*RegistrationLink)(nil),               // 255: skein.v1.RegistrationLink
-	(*CreateRegistrationLinkRequest)(nil),  // 256: skein.v1.CreateRegistrationLinkRequest
-	(*CreateRegistrationLinkResponse)(nil), // 257: skein.v1.CreateRegistrationLinkResponse
-	(*ListRegistrationLinksRequest)(nil),   // 258: skein.v1.ListRegistrationLinksRequest
-	(*ListRegistrationLinksResponse)(nil),  // 259: skein.v1.ListRegistrationLinksResponse
-	(*RevokeRegistrationLinkRequest)(nil),  // 260: skein.v1.RevokeRegistrationLinkRequest
-	(*RevokeRegistrationLinkResponse)(nil), // 261: skein.v1.RevokeRegistrationLinkResponse
-	(*CreateResetLinkRequest)(nil),         // 262: skein.v1.CreateResetLinkRequest
-	(*CreateResetLinkResponse)(nil),        // 263: skein.v1.CreateResetLinkResponse
-	nil,                                    // 264: skein.v1.User.ExtraEntry
-	nil,                                    // 265: skein.v1.UpdateProfileRequest.ExtraEntry
-	nil,                                    // 266: skein.v1.Group.ExtraEntry
-	nil,                                    // 267: skein.v1.UpdateGroupRequest.ExtraEntry
-	nil,                                    // 268: skein.v1.SendMessageRequest.ExtraEntry
-	nil,                                    // 269: skein.v1.EditMessageRequest.ExtraEntry
-	nil,                                    // 270: skein.v1.Edited.ExtraEntry
-	(*Device)(nil),                         // 271: skein.v1.Device
-	(Role)(0),                              // 272: skein.v1.Role
-	(GroupPower)(0),                        // 273: skein.v1.GroupPower
-	(JoinMode)(0),                          // 274: skein.v1.JoinMode
-	(GroupHistory)(0),                      // 275: skein.v1.GroupHistory
-	(*Media)(nil),                          // 276: skein.v1.Media
-	(*Content)(nil),                        // 277: skein.v1.Content
-	(*Poll)(nil),                           // 278: skein.v1.Poll
-	(GroupMention)(0),                      // 279: skein.v1.GroupMention
-	(*Error)(nil),                          // 280: skein.v1.Error
-	(*Entry)(nil),                          // 281: skein.v1.Entry
-	(*Newest)(nil),                         // 282: skein.v1.Newest
-	(*SyncDelta)(nil),                      // 283: skein.v1.SyncDelta
-	(*MyState)(nil),                        // 284: skein.v1.MyState
-	(*GroupChange)(nil),                    // 285: skein.v1.GroupChange
+	(*ListThreadRequest)(nil),              // 200: skein.v1.ListThreadRequest
+	(*ListThreadResponse)(nil),             // 201: skein.v1.ListThreadResponse
+	(*ListThreadsRequest)(nil),             // 202: skein.v1.ListThreadsRequest
+	(*ListThreadsResponse)(nil),            // 203: skein.v1.ListThreadsResponse
+	(*Thread)(nil),                         // 204: skein.v1.Thread
+	(*ScheduleMessageRequest)(nil),         // 205: skein.v1.ScheduleMessageRequest
+	(*ScheduleMessageResponse)(nil),        // 206: skein.v1.ScheduleMessageResponse
+	(*Scheduled)(nil),                      // 207: skein.v1.Scheduled
+	(*ListScheduledRequest)(nil),           // 208: skein.v1.ListScheduledRequest
+	(*ListScheduledResponse)(nil),          // 209: skein.v1.ListScheduledResponse
+	(*ChangeScheduledRequest)(nil),         // 210: skein.v1.ChangeScheduledRequest
+	(*ChangeScheduledResponse)(nil),        // 211: skein.v1.ChangeScheduledResponse
+	(*CancelScheduledRequest)(nil),         // 212: skein.v1.CancelScheduledRequest
+	(*CancelScheduledResponse)(nil),        // 213: skein.v1.CancelScheduledResponse
+	(*Voted)(nil),                          // 214: skein.v1.Voted
+	(*ListMentionsRequest)(nil),            // 215: skein.v1.ListMentionsRequest
+	(*ListMentionsResponse)(nil),           // 216: skein.v1.ListMentionsResponse
+	(*SearchMessagesRequest)(nil),          // 217: skein.v1.SearchMessagesRequest
+	(*SearchMessagesResponse)(nil),         // 218: skein.v1.SearchMessagesResponse
+	(*FoundMessage)(nil),                   // 219: skein.v1.FoundMessage
+	(*TextMatch)(nil),                      // 220: skein.v1.TextMatch
+	(*ListEntriesRequest)(nil),             // 221: skein.v1.ListEntriesRequest
+	(*ListEntriesResponse)(nil),            // 222: skein.v1.ListEntriesResponse
+	(*ListConversationsRequest)(nil),       // 223: skein.v1.ListConversationsRequest
+	(*ListConversationsResponse)(nil),      // 224: skein.v1.ListConversationsResponse
+	(*MarkReadRequest)(nil),                // 225: skein.v1.MarkReadRequest
+	(*MarkReadResponse)(nil),               // 226: skein.v1.MarkReadResponse
+	(*SetMyStateRequest)(nil),              // 227: skein.v1.SetMyStateRequest
+	(*SetThread)(nil),                      // 228: skein.v1.SetThread
+	(*SetLifetimeRequest)(nil),             // 229: skein.v1.SetLifetimeRequest
+	(*SetLifetimeResponse)(nil),            // 230: skein.v1.SetLifetimeResponse
+	(*SetMyStateResponse)(nil),             // 231: skein.v1.SetMyStateResponse
+	(*SetUsernameRequest)(nil),             // 232: skein.v1.SetUsernameRequest
+	(*SetUsernameResponse)(nil),            // 233: skein.v1.SetUsernameResponse
+	(*SetStickerPackRequest)(nil),          // 234: skein.v1.SetStickerPackRequest
+	(*NewSticker)(nil),                     // 235: skein.v1.NewSticker
+	(*SetStickerPackResponse)(nil),         // 236: skein.v1.SetStickerPackResponse
+	(*SetCustomEmojiRequest)(nil),          // 237: skein.v1.SetCustomEmojiRequest
+	(*SetCustomEmojiResponse)(nil),         // 238: skein.v1.SetCustomEmojiResponse
+	(*SetRetentionRequest)(nil),            // 239: skein.v1.SetRetentionRequest
+	(*SetRetentionResponse)(nil),           // 240: skein.v1.SetRetentionResponse
+	(*GetRetentionRequest)(nil),            // 241: skein.v1.GetRetentionRequest
+	(*GetRetentionResponse)(nil),           // 242: skein.v1.GetRetentionResponse
+	(*ClaimAdminRequest)(nil),              // 243: skein.v1.ClaimAdminRequest
+	(*ClaimAdminResponse)(nil),             // 244: skein.v1.ClaimAdminResponse
+	(*MintTokenRequest)(nil),               // 245: skein.v1.MintTokenRequest
+	(*MintTokenResponse)(nil),              // 246: skein.v1.MintTokenResponse
+	(*CreateUserRequest)(nil),              // 247: skein.v1.CreateUserRequest
+	(*CreateUserResponse)(nil),             // 248: skein.v1.CreateUserResponse
+	(*ListUsersRequest)(nil),               // 249: skein.v1.ListUsersRequest
+	(*ListUsersResponse)(nil),              // 250: skein.v1.ListUsersResponse
+	(*ListUserSessionsRequest)(nil),        // 251: skein.v1.ListUserSessionsRequest
+	(*ListUserSessionsResponse)(nil),       // 252: skein.v1.ListUserSessionsResponse
+	(*KickUserRequest)(nil),                // 253: skein.v1.KickUserRequest
+	(*KickUserResponse)(nil),               // 254: skein.v1.KickUserResponse
+	(*EraseUserRequest)(nil),               // 255: skein.v1.EraseUserRequest
+	(*EraseUserResponse)(nil),              // 256: skein.v1.EraseUserResponse
+	(*ExportUserRequest)(nil),              // 257: skein.v1.ExportUserRequest
+	(*ExportUserResponse)(nil),             // 258: skein.v1.ExportUserResponse
+	(*CreateGroupForRequest)(nil),          // 259: skein.v1.CreateGroupForRequest
+	(*CreateGroupForResponse)(nil),         // 260: skein.v1.CreateGroupForResponse
+	(*RegistrationLink)(nil),               // 261: skein.v1.RegistrationLink
+	(*CreateRegistrationLinkRequest)(nil),  // 262: skein.v1.CreateRegistrationLinkRequest
+	(*CreateRegistrationLinkResponse)(nil), // 263: skein.v1.CreateRegistrationLinkResponse
+	(*ListRegistrationLinksRequest)(nil),   // 264: skein.v1.ListRegistrationLinksRequest
+	(*ListRegistrationLinksResponse)(nil),  // 265: skein.v1.ListRegistrationLinksResponse
+	(*RevokeRegistrationLinkRequest)(nil),  // 266: skein.v1.RevokeRegistrationLinkRequest
+	(*RevokeRegistrationLinkResponse)(nil), // 267: skein.v1.RevokeRegistrationLinkResponse
+	(*CreateResetLinkRequest)(nil),         // 268: skein.v1.CreateResetLinkRequest
+	(*CreateResetLinkResponse)(nil),        // 269: skein.v1.CreateResetLinkResponse
+	nil,                                    // 270: skein.v1.User.ExtraEntry
+	nil,                                    // 271: skein.v1.UpdateProfileRequest.ExtraEntry
+	nil,                                    // 272: skein.v1.Group.ExtraEntry
+	nil,                                    // 273: skein.v1.UpdateGroupRequest.ExtraEntry
+	nil,                                    // 274: skein.v1.SendMessageRequest.ExtraEntry
+	nil,                                    // 275: skein.v1.EditMessageRequest.ExtraEntry
+	nil,                                    // 276: skein.v1.Edited.ExtraEntry
+	(*Device)(nil),                         // 277: skein.v1.Device
+	(Role)(0),                              // 278: skein.v1.Role
+	(GroupPower)(0),                        // 279: skein.v1.GroupPower
+	(JoinMode)(0),                          // 280: skein.v1.JoinMode
+	(GroupHistory)(0),                      // 281: skein.v1.GroupHistory
+	(*Media)(nil),                          // 282: skein.v1.Media
+	(*Content)(nil),                        // 283: skein.v1.Content
+	(*Poll)(nil),                           // 284: skein.v1.Poll
+	(GroupMention)(0),                      // 285: skein.v1.GroupMention
+	(*Error)(nil),                          // 286: skein.v1.Error
+	(*Entry)(nil),                          // 287: skein.v1.Entry
+	(*Newest)(nil),                         // 288: skein.v1.Newest
+	(*SyncDelta)(nil),                      // 289: skein.v1.SyncDelta
+	(*MyState)(nil),                        // 290: skein.v1.MyState
+	(*GroupChange)(nil),                    // 291: skein.v1.GroupChange
 }
 var file_skein_v1_services_proto_depIdxs = []int32{
-	271, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
+	277, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
 	7,   // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
-	271, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
+	277, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
 	7,   // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
 	7,   // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
 	18,  // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
-	271, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
-	271, // 7: skein.v1.LoginWithCodeRequest.device:type_name -> skein.v1.Device
+	277, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
+	277, // 7: skein.v1.LoginWithCodeRequest.device:type_name -> skein.v1.Device
 	7,   // 8: skein.v1.LoginWithCodeResponse.tokens:type_name -> skein.v1.Tokens
 	41,  // 9: skein.v1.ListLoginProvidersResponse.providers:type_name -> skein.v1.LoginProvider
-	271, // 10: skein.v1.FinishProviderLoginRequest.device:type_name -> skein.v1.Device
+	277, // 10: skein.v1.FinishProviderLoginRequest.device:type_name -> skein.v1.Device
 	7,   // 11: skein.v1.FinishProviderLoginResponse.tokens:type_name -> skein.v1.Tokens
 	50,  // 12: skein.v1.LinkIdentityResponse.identity:type_name -> skein.v1.Identity
 	50,  // 13: skein.v1.ListIdentitiesResponse.identities:type_name -> skein.v1.Identity
 	63,  // 14: skein.v1.ChangeUsernameResponse.user:type_name -> skein.v1.User
-	271, // 15: skein.v1.RegisterGuestRequest.device:type_name -> skein.v1.Device
+	277, // 15: skein.v1.RegisterGuestRequest.device:type_name -> skein.v1.Device
 	7,   // 16: skein.v1.RegisterGuestResponse.tokens:type_name -> skein.v1.Tokens
 	63,  // 17: skein.v1.UpgradeGuestResponse.user:type_name -> skein.v1.User
-	264, // 18: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
+	270, // 18: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
 	63,  // 19: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
 	63,  // 20: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
 	63,  // 21: skein.v1.SearchUsersResponse.users:type_name -> skein.v1.User
 	0,   // 22: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
 	3,   // 23: skein.v1.UpdateProfileRequest.group_policy:type_name -> skein.v1.GroupPolicy
 	1,   // 24: skein.v1.UpdateProfileRequest.find_policy:type_name -> skein.v1.FindPolicy
-	265, // 25: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
+	271, // 25: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
 	2,   // 26: skein.v1.UpdateProfileRequest.presence_policy:type_name -> skein.v1.PresencePolicy
 	63,  // 27: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
 	0,   // 28: skein.v1.UpdateProfileResponse.dm_policy:type_name -> skein.v1.DmPolicy
@@ -16150,29 +16602,29 @@ var file_skein_v1_services_proto_depIdxs = []int32{
 	72,  // 34: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
 	72,  // 35: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
 	72,  // 36: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
-	272, // 37: skein.v1.Group.role:type_name -> skein.v1.Role
-	266, // 38: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
-	273, // 39: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
-	273, // 40: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
-	273, // 41: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
-	274, // 42: skein.v1.Group.join:type_name -> skein.v1.JoinMode
-	275, // 43: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
-	273, // 44: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
-	272, // 45: skein.v1.Member.role:type_name -> skein.v1.Role
+	278, // 37: skein.v1.Group.role:type_name -> skein.v1.Role
+	272, // 38: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
+	279, // 39: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
+	279, // 40: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
+	279, // 41: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
+	280, // 42: skein.v1.Group.join:type_name -> skein.v1.JoinMode
+	281, // 43: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
+	279, // 44: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
+	278, // 45: skein.v1.Member.role:type_name -> skein.v1.Role
 	91,  // 46: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
 	91,  // 47: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
 	91,  // 48: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
-	267, // 49: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
-	273, // 50: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
-	273, // 51: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
-	273, // 52: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
-	274, // 53: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
-	275, // 54: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
-	273, // 55: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
+	273, // 49: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
+	279, // 50: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
+	279, // 51: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
+	279, // 52: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
+	280, // 53: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
+	281, // 54: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
+	279, // 55: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
 	91,  // 56: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
-	272, // 57: skein.v1.ListMembersRequest.role:type_name -> skein.v1.Role
+	278, // 57: skein.v1.ListMembersRequest.role:type_name -> skein.v1.Role
 	92,  // 58: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
-	272, // 59: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
+	278, // 59: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
 	119, // 60: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
 	126, // 61: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
 	91,  // 62: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
@@ -16183,294 +16635,303 @@ var file_skein_v1_services_proto_depIdxs = []int32{
 	157, // 67: skein.v1.ListStickersResponse.packs:type_name -> skein.v1.StickerPack
 	159, // 68: skein.v1.ListStickersResponse.emoji:type_name -> skein.v1.CustomEmoji
 	158, // 69: skein.v1.StickerPack.stickers:type_name -> skein.v1.Sticker
-	276, // 70: skein.v1.Sticker.media:type_name -> skein.v1.Media
-	276, // 71: skein.v1.CustomEmoji.media:type_name -> skein.v1.Media
+	282, // 70: skein.v1.Sticker.media:type_name -> skein.v1.Media
+	282, // 71: skein.v1.CustomEmoji.media:type_name -> skein.v1.Media
 	160, // 72: skein.v1.GetMediaRequest.media:type_name -> skein.v1.MediaPlace
-	276, // 73: skein.v1.GetMediaResponse.media:type_name -> skein.v1.Media
+	282, // 73: skein.v1.GetMediaResponse.media:type_name -> skein.v1.Media
 	160, // 74: skein.v1.LinkMediaRequest.media:type_name -> skein.v1.MediaPlace
-	277, // 75: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
-	268, // 76: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
-	278, // 77: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
-	279, // 78: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	277, // 79: skein.v1.StreamMessageRequest.content:type_name -> skein.v1.Content
-	277, // 80: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
-	269, // 81: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
-	279, // 82: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	283, // 75: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
+	274, // 76: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
+	284, // 77: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
+	285, // 78: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	283, // 79: skein.v1.StreamMessageRequest.content:type_name -> skein.v1.Content
+	283, // 80: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
+	275, // 81: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
+	285, // 82: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
 	177, // 83: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
-	277, // 84: skein.v1.Edited.content:type_name -> skein.v1.Content
-	270, // 85: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
-	279, // 86: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
+	283, // 84: skein.v1.Edited.content:type_name -> skein.v1.Content
+	276, // 85: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
+	285, // 86: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
 	184, // 87: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
-	209, // 88: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
+	214, // 88: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
 	192, // 89: skein.v1.ForwardMessagesRequest.messages:type_name -> skein.v1.ForwardSource
 	193, // 90: skein.v1.ForwardMessagesRequest.merge:type_name -> skein.v1.ForwardMerge
 	195, // 91: skein.v1.ForwardMessagesResponse.forwarded:type_name -> skein.v1.Forwarded
-	280, // 92: skein.v1.ForwardMessagesResponse.error:type_name -> skein.v1.Error
-	281, // 93: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
-	167, // 94: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
-	167, // 95: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
-	5,   // 96: skein.v1.Scheduled.state:type_name -> skein.v1.ScheduledState
-	280, // 97: skein.v1.Scheduled.error:type_name -> skein.v1.Error
-	202, // 98: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
-	167, // 99: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
-	281, // 100: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
-	214, // 101: skein.v1.SearchMessagesResponse.found:type_name -> skein.v1.FoundMessage
-	281, // 102: skein.v1.FoundMessage.entry:type_name -> skein.v1.Entry
-	215, // 103: skein.v1.FoundMessage.matches:type_name -> skein.v1.TextMatch
-	281, // 104: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
-	281, // 105: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
-	282, // 106: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
-	283, // 107: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
-	284, // 108: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
-	63,  // 109: skein.v1.SetUsernameResponse.user:type_name -> skein.v1.User
-	229, // 110: skein.v1.SetStickerPackRequest.stickers:type_name -> skein.v1.NewSticker
-	6,   // 111: skein.v1.SetRetentionRequest.kind:type_name -> skein.v1.RetentionKind
-	6,   // 112: skein.v1.GetRetentionResponse.kind:type_name -> skein.v1.RetentionKind
-	7,   // 113: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
-	271, // 114: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
-	7,   // 115: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
-	63,  // 116: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
-	63,  // 117: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
-	18,  // 118: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
-	285, // 119: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
-	91,  // 120: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
-	255, // 121: skein.v1.CreateRegistrationLinkResponse.link:type_name -> skein.v1.RegistrationLink
-	255, // 122: skein.v1.ListRegistrationLinksResponse.links:type_name -> skein.v1.RegistrationLink
-	8,   // 123: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
-	10,  // 124: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
-	12,  // 125: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
-	14,  // 126: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
-	16,  // 127: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
-	19,  // 128: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
-	21,  // 129: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
-	23,  // 130: skein.v1.AccountService.LoginWithCode:input_type -> skein.v1.LoginWithCodeRequest
-	25,  // 131: skein.v1.AccountService.GetSecurity:input_type -> skein.v1.GetSecurityRequest
-	27,  // 132: skein.v1.AccountService.BeginTotp:input_type -> skein.v1.BeginTotpRequest
-	29,  // 133: skein.v1.AccountService.ConfirmTotp:input_type -> skein.v1.ConfirmTotpRequest
-	31,  // 134: skein.v1.AccountService.DisableTotp:input_type -> skein.v1.DisableTotpRequest
-	33,  // 135: skein.v1.AccountService.NewRecoveryCodes:input_type -> skein.v1.NewRecoveryCodesRequest
-	39,  // 136: skein.v1.AccountService.ResetPassword:input_type -> skein.v1.ResetPasswordRequest
-	42,  // 137: skein.v1.AccountService.ListLoginProviders:input_type -> skein.v1.ListLoginProvidersRequest
-	44,  // 138: skein.v1.AccountService.BeginProviderLogin:input_type -> skein.v1.BeginProviderLoginRequest
-	46,  // 139: skein.v1.AccountService.AnswerProviderLogin:input_type -> skein.v1.AnswerProviderLoginRequest
-	48,  // 140: skein.v1.AccountService.FinishProviderLogin:input_type -> skein.v1.FinishProviderLoginRequest
-	51,  // 141: skein.v1.AccountService.LinkIdentity:input_type -> skein.v1.LinkIdentityRequest
-	53,  // 142: skein.v1.AccountService.ListIdentities:input_type -> skein.v1.ListIdentitiesRequest
-	55,  // 143: skein.v1.AccountService.UnlinkIdentity:input_type -> skein.v1.UnlinkIdentityRequest
-	35,  // 144: skein.v1.AccountService.DeleteAccount:input_type -> skein.v1.DeleteAccountRequest
-	37,  // 145: skein.v1.AccountService.BeginExport:input_type -> skein.v1.BeginExportRequest
-	57,  // 146: skein.v1.AccountService.ChangeUsername:input_type -> skein.v1.ChangeUsernameRequest
-	59,  // 147: skein.v1.AccountService.RegisterGuest:input_type -> skein.v1.RegisterGuestRequest
-	61,  // 148: skein.v1.AccountService.UpgradeGuest:input_type -> skein.v1.UpgradeGuestRequest
-	64,  // 149: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
-	66,  // 150: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
-	68,  // 151: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
-	70,  // 152: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
-	73,  // 153: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
-	75,  // 154: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
-	77,  // 155: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
-	79,  // 156: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
-	81,  // 157: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
-	83,  // 158: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
-	85,  // 159: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
-	87,  // 160: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
-	89,  // 161: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
-	93,  // 162: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
-	95,  // 163: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
-	97,  // 164: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
-	99,  // 165: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
-	101, // 166: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
-	103, // 167: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
-	105, // 168: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
-	107, // 169: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
-	109, // 170: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
-	111, // 171: skein.v1.GroupService.SetNickname:input_type -> skein.v1.SetNicknameRequest
-	113, // 172: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
-	115, // 173: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
-	117, // 174: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
-	120, // 175: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
-	122, // 176: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
-	124, // 177: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
-	127, // 178: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
-	129, // 179: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
-	131, // 180: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
-	134, // 181: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
-	136, // 182: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
-	138, // 183: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
-	140, // 184: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
-	142, // 185: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
-	145, // 186: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
-	147, // 187: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
-	149, // 188: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
-	151, // 189: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
-	153, // 190: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
-	161, // 191: skein.v1.MediaService.GetMedia:input_type -> skein.v1.GetMediaRequest
-	163, // 192: skein.v1.MediaService.LinkMedia:input_type -> skein.v1.LinkMediaRequest
-	165, // 193: skein.v1.MediaService.DeleteMedia:input_type -> skein.v1.DeleteMediaRequest
-	155, // 194: skein.v1.MediaService.ListStickers:input_type -> skein.v1.ListStickersRequest
-	167, // 195: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
-	171, // 196: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
-	173, // 197: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
-	175, // 198: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
-	178, // 199: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
-	180, // 200: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
-	182, // 201: skein.v1.MessageService.ListReaders:input_type -> skein.v1.ListReadersRequest
-	185, // 202: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
-	187, // 203: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
-	189, // 204: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
-	196, // 205: skein.v1.MessageService.PinMessage:input_type -> skein.v1.PinMessageRequest
-	198, // 206: skein.v1.MessageService.ListPins:input_type -> skein.v1.ListPinsRequest
-	223, // 207: skein.v1.MessageService.SetLifetime:input_type -> skein.v1.SetLifetimeRequest
-	191, // 208: skein.v1.MessageService.ForwardMessages:input_type -> skein.v1.ForwardMessagesRequest
-	169, // 209: skein.v1.MessageService.StreamMessage:input_type -> skein.v1.StreamMessageRequest
-	210, // 210: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
-	212, // 211: skein.v1.MessageService.SearchMessages:input_type -> skein.v1.SearchMessagesRequest
-	200, // 212: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
-	203, // 213: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
-	205, // 214: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
-	207, // 215: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
-	216, // 216: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
-	218, // 217: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
-	220, // 218: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
-	222, // 219: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
-	237, // 220: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
-	239, // 221: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
-	241, // 222: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
-	243, // 223: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
-	245, // 224: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
-	247, // 225: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
-	249, // 226: skein.v1.AdminService.EraseUser:input_type -> skein.v1.EraseUserRequest
-	251, // 227: skein.v1.AdminService.ExportUser:input_type -> skein.v1.ExportUserRequest
-	253, // 228: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
-	233, // 229: skein.v1.AdminService.SetRetention:input_type -> skein.v1.SetRetentionRequest
-	235, // 230: skein.v1.AdminService.GetRetention:input_type -> skein.v1.GetRetentionRequest
-	228, // 231: skein.v1.AdminService.SetStickerPack:input_type -> skein.v1.SetStickerPackRequest
-	231, // 232: skein.v1.AdminService.SetCustomEmoji:input_type -> skein.v1.SetCustomEmojiRequest
-	256, // 233: skein.v1.AdminService.CreateRegistrationLink:input_type -> skein.v1.CreateRegistrationLinkRequest
-	258, // 234: skein.v1.AdminService.ListRegistrationLinks:input_type -> skein.v1.ListRegistrationLinksRequest
-	260, // 235: skein.v1.AdminService.RevokeRegistrationLink:input_type -> skein.v1.RevokeRegistrationLinkRequest
-	262, // 236: skein.v1.AdminService.CreateResetLink:input_type -> skein.v1.CreateResetLinkRequest
-	226, // 237: skein.v1.AdminService.SetUsername:input_type -> skein.v1.SetUsernameRequest
-	9,   // 238: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
-	11,  // 239: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
-	13,  // 240: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
-	15,  // 241: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
-	17,  // 242: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
-	20,  // 243: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
-	22,  // 244: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
-	24,  // 245: skein.v1.AccountService.LoginWithCode:output_type -> skein.v1.LoginWithCodeResponse
-	26,  // 246: skein.v1.AccountService.GetSecurity:output_type -> skein.v1.GetSecurityResponse
-	28,  // 247: skein.v1.AccountService.BeginTotp:output_type -> skein.v1.BeginTotpResponse
-	30,  // 248: skein.v1.AccountService.ConfirmTotp:output_type -> skein.v1.ConfirmTotpResponse
-	32,  // 249: skein.v1.AccountService.DisableTotp:output_type -> skein.v1.DisableTotpResponse
-	34,  // 250: skein.v1.AccountService.NewRecoveryCodes:output_type -> skein.v1.NewRecoveryCodesResponse
-	40,  // 251: skein.v1.AccountService.ResetPassword:output_type -> skein.v1.ResetPasswordResponse
-	43,  // 252: skein.v1.AccountService.ListLoginProviders:output_type -> skein.v1.ListLoginProvidersResponse
-	45,  // 253: skein.v1.AccountService.BeginProviderLogin:output_type -> skein.v1.BeginProviderLoginResponse
-	47,  // 254: skein.v1.AccountService.AnswerProviderLogin:output_type -> skein.v1.AnswerProviderLoginResponse
-	49,  // 255: skein.v1.AccountService.FinishProviderLogin:output_type -> skein.v1.FinishProviderLoginResponse
-	52,  // 256: skein.v1.AccountService.LinkIdentity:output_type -> skein.v1.LinkIdentityResponse
-	54,  // 257: skein.v1.AccountService.ListIdentities:output_type -> skein.v1.ListIdentitiesResponse
-	56,  // 258: skein.v1.AccountService.UnlinkIdentity:output_type -> skein.v1.UnlinkIdentityResponse
-	36,  // 259: skein.v1.AccountService.DeleteAccount:output_type -> skein.v1.DeleteAccountResponse
-	38,  // 260: skein.v1.AccountService.BeginExport:output_type -> skein.v1.BeginExportResponse
-	58,  // 261: skein.v1.AccountService.ChangeUsername:output_type -> skein.v1.ChangeUsernameResponse
-	60,  // 262: skein.v1.AccountService.RegisterGuest:output_type -> skein.v1.RegisterGuestResponse
-	62,  // 263: skein.v1.AccountService.UpgradeGuest:output_type -> skein.v1.UpgradeGuestResponse
-	65,  // 264: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
-	67,  // 265: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
-	69,  // 266: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
-	71,  // 267: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
-	74,  // 268: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
-	76,  // 269: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
-	78,  // 270: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
-	80,  // 271: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
-	82,  // 272: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
-	84,  // 273: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
-	86,  // 274: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
-	88,  // 275: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
-	90,  // 276: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
-	94,  // 277: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
-	96,  // 278: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
-	98,  // 279: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
-	100, // 280: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
-	102, // 281: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
-	104, // 282: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
-	106, // 283: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
-	108, // 284: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
-	110, // 285: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
-	112, // 286: skein.v1.GroupService.SetNickname:output_type -> skein.v1.SetNicknameResponse
-	114, // 287: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
-	116, // 288: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
-	118, // 289: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
-	121, // 290: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
-	123, // 291: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
-	125, // 292: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
-	128, // 293: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
-	130, // 294: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
-	132, // 295: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
-	135, // 296: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
-	137, // 297: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
-	139, // 298: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
-	141, // 299: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
-	143, // 300: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
-	146, // 301: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
-	148, // 302: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
-	150, // 303: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
-	152, // 304: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
-	154, // 305: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
-	162, // 306: skein.v1.MediaService.GetMedia:output_type -> skein.v1.GetMediaResponse
-	164, // 307: skein.v1.MediaService.LinkMedia:output_type -> skein.v1.LinkMediaResponse
-	166, // 308: skein.v1.MediaService.DeleteMedia:output_type -> skein.v1.DeleteMediaResponse
-	156, // 309: skein.v1.MediaService.ListStickers:output_type -> skein.v1.ListStickersResponse
-	168, // 310: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
-	172, // 311: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
-	174, // 312: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
-	176, // 313: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
-	179, // 314: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
-	181, // 315: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
-	183, // 316: skein.v1.MessageService.ListReaders:output_type -> skein.v1.ListReadersResponse
-	186, // 317: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
-	188, // 318: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
-	190, // 319: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
-	197, // 320: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
-	199, // 321: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
-	224, // 322: skein.v1.MessageService.SetLifetime:output_type -> skein.v1.SetLifetimeResponse
-	194, // 323: skein.v1.MessageService.ForwardMessages:output_type -> skein.v1.ForwardMessagesResponse
-	170, // 324: skein.v1.MessageService.StreamMessage:output_type -> skein.v1.StreamMessageResponse
-	211, // 325: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
-	213, // 326: skein.v1.MessageService.SearchMessages:output_type -> skein.v1.SearchMessagesResponse
-	201, // 327: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
-	204, // 328: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
-	206, // 329: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
-	208, // 330: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
-	217, // 331: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
-	219, // 332: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
-	221, // 333: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
-	225, // 334: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
-	238, // 335: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
-	240, // 336: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
-	242, // 337: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
-	244, // 338: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
-	246, // 339: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
-	248, // 340: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
-	250, // 341: skein.v1.AdminService.EraseUser:output_type -> skein.v1.EraseUserResponse
-	252, // 342: skein.v1.AdminService.ExportUser:output_type -> skein.v1.ExportUserResponse
-	254, // 343: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
-	234, // 344: skein.v1.AdminService.SetRetention:output_type -> skein.v1.SetRetentionResponse
-	236, // 345: skein.v1.AdminService.GetRetention:output_type -> skein.v1.GetRetentionResponse
-	230, // 346: skein.v1.AdminService.SetStickerPack:output_type -> skein.v1.SetStickerPackResponse
-	232, // 347: skein.v1.AdminService.SetCustomEmoji:output_type -> skein.v1.SetCustomEmojiResponse
-	257, // 348: skein.v1.AdminService.CreateRegistrationLink:output_type -> skein.v1.CreateRegistrationLinkResponse
-	259, // 349: skein.v1.AdminService.ListRegistrationLinks:output_type -> skein.v1.ListRegistrationLinksResponse
-	261, // 350: skein.v1.AdminService.RevokeRegistrationLink:output_type -> skein.v1.RevokeRegistrationLinkResponse
-	263, // 351: skein.v1.AdminService.CreateResetLink:output_type -> skein.v1.CreateResetLinkResponse
-	227, // 352: skein.v1.AdminService.SetUsername:output_type -> skein.v1.SetUsernameResponse
-	238, // [238:353] is the sub-list for method output_type
-	123, // [123:238] is the sub-list for method input_type
-	123, // [123:123] is the sub-list for extension type_name
-	123, // [123:123] is the sub-list for extension extendee
-	0,   // [0:123] is the sub-list for field type_name
+	286, // 92: skein.v1.ForwardMessagesResponse.error:type_name -> skein.v1.Error
+	287, // 93: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
+	204, // 94: skein.v1.ListThreadResponse.thread:type_name -> skein.v1.Thread
+	287, // 95: skein.v1.ListThreadResponse.entries:type_name -> skein.v1.Entry
+	204, // 96: skein.v1.ListThreadsResponse.threads:type_name -> skein.v1.Thread
+	287, // 97: skein.v1.Thread.root:type_name -> skein.v1.Entry
+	167, // 98: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
+	167, // 99: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
+	5,   // 100: skein.v1.Scheduled.state:type_name -> skein.v1.ScheduledState
+	286, // 101: skein.v1.Scheduled.error:type_name -> skein.v1.Error
+	207, // 102: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
+	167, // 103: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
+	287, // 104: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
+	219, // 105: skein.v1.SearchMessagesResponse.found:type_name -> skein.v1.FoundMessage
+	287, // 106: skein.v1.FoundMessage.entry:type_name -> skein.v1.Entry
+	220, // 107: skein.v1.FoundMessage.matches:type_name -> skein.v1.TextMatch
+	287, // 108: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
+	287, // 109: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
+	288, // 110: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
+	289, // 111: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
+	228, // 112: skein.v1.SetMyStateRequest.thread:type_name -> skein.v1.SetThread
+	290, // 113: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
+	63,  // 114: skein.v1.SetUsernameResponse.user:type_name -> skein.v1.User
+	235, // 115: skein.v1.SetStickerPackRequest.stickers:type_name -> skein.v1.NewSticker
+	6,   // 116: skein.v1.SetRetentionRequest.kind:type_name -> skein.v1.RetentionKind
+	6,   // 117: skein.v1.GetRetentionResponse.kind:type_name -> skein.v1.RetentionKind
+	7,   // 118: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
+	277, // 119: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
+	7,   // 120: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
+	63,  // 121: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
+	63,  // 122: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
+	18,  // 123: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
+	291, // 124: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
+	91,  // 125: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
+	261, // 126: skein.v1.CreateRegistrationLinkResponse.link:type_name -> skein.v1.RegistrationLink
+	261, // 127: skein.v1.ListRegistrationLinksResponse.links:type_name -> skein.v1.RegistrationLink
+	8,   // 128: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
+	10,  // 129: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
+	12,  // 130: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
+	14,  // 131: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
+	16,  // 132: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
+	19,  // 133: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
+	21,  // 134: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
+	23,  // 135: skein.v1.AccountService.LoginWithCode:input_type -> skein.v1.LoginWithCodeRequest
+	25,  // 136: skein.v1.AccountService.GetSecurity:input_type -> skein.v1.GetSecurityRequest
+	27,  // 137: skein.v1.AccountService.BeginTotp:input_type -> skein.v1.BeginTotpRequest
+	29,  // 138: skein.v1.AccountService.ConfirmTotp:input_type -> skein.v1.ConfirmTotpRequest
+	31,  // 139: skein.v1.AccountService.DisableTotp:input_type -> skein.v1.DisableTotpRequest
+	33,  // 140: skein.v1.AccountService.NewRecoveryCodes:input_type -> skein.v1.NewRecoveryCodesRequest
+	39,  // 141: skein.v1.AccountService.ResetPassword:input_type -> skein.v1.ResetPasswordRequest
+	42,  // 142: skein.v1.AccountService.ListLoginProviders:input_type -> skein.v1.ListLoginProvidersRequest
+	44,  // 143: skein.v1.AccountService.BeginProviderLogin:input_type -> skein.v1.BeginProviderLoginRequest
+	46,  // 144: skein.v1.AccountService.AnswerProviderLogin:input_type -> skein.v1.AnswerProviderLoginRequest
+	48,  // 145: skein.v1.AccountService.FinishProviderLogin:input_type -> skein.v1.FinishProviderLoginRequest
+	51,  // 146: skein.v1.AccountService.LinkIdentity:input_type -> skein.v1.LinkIdentityRequest
+	53,  // 147: skein.v1.AccountService.ListIdentities:input_type -> skein.v1.ListIdentitiesRequest
+	55,  // 148: skein.v1.AccountService.UnlinkIdentity:input_type -> skein.v1.UnlinkIdentityRequest
+	35,  // 149: skein.v1.AccountService.DeleteAccount:input_type -> skein.v1.DeleteAccountRequest
+	37,  // 150: skein.v1.AccountService.BeginExport:input_type -> skein.v1.BeginExportRequest
+	57,  // 151: skein.v1.AccountService.ChangeUsername:input_type -> skein.v1.ChangeUsernameRequest
+	59,  // 152: skein.v1.AccountService.RegisterGuest:input_type -> skein.v1.RegisterGuestRequest
+	61,  // 153: skein.v1.AccountService.UpgradeGuest:input_type -> skein.v1.UpgradeGuestRequest
+	64,  // 154: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
+	66,  // 155: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
+	68,  // 156: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
+	70,  // 157: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
+	73,  // 158: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
+	75,  // 159: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
+	77,  // 160: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
+	79,  // 161: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
+	81,  // 162: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
+	83,  // 163: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
+	85,  // 164: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
+	87,  // 165: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
+	89,  // 166: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
+	93,  // 167: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
+	95,  // 168: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
+	97,  // 169: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
+	99,  // 170: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
+	101, // 171: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
+	103, // 172: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
+	105, // 173: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
+	107, // 174: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
+	109, // 175: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
+	111, // 176: skein.v1.GroupService.SetNickname:input_type -> skein.v1.SetNicknameRequest
+	113, // 177: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
+	115, // 178: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
+	117, // 179: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
+	120, // 180: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
+	122, // 181: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
+	124, // 182: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
+	127, // 183: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
+	129, // 184: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
+	131, // 185: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
+	134, // 186: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
+	136, // 187: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
+	138, // 188: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
+	140, // 189: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
+	142, // 190: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
+	145, // 191: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
+	147, // 192: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
+	149, // 193: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
+	151, // 194: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
+	153, // 195: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
+	161, // 196: skein.v1.MediaService.GetMedia:input_type -> skein.v1.GetMediaRequest
+	163, // 197: skein.v1.MediaService.LinkMedia:input_type -> skein.v1.LinkMediaRequest
+	165, // 198: skein.v1.MediaService.DeleteMedia:input_type -> skein.v1.DeleteMediaRequest
+	155, // 199: skein.v1.MediaService.ListStickers:input_type -> skein.v1.ListStickersRequest
+	167, // 200: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
+	171, // 201: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
+	173, // 202: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
+	175, // 203: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
+	178, // 204: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
+	180, // 205: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
+	182, // 206: skein.v1.MessageService.ListReaders:input_type -> skein.v1.ListReadersRequest
+	185, // 207: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
+	187, // 208: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
+	189, // 209: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
+	196, // 210: skein.v1.MessageService.PinMessage:input_type -> skein.v1.PinMessageRequest
+	198, // 211: skein.v1.MessageService.ListPins:input_type -> skein.v1.ListPinsRequest
+	200, // 212: skein.v1.MessageService.ListThread:input_type -> skein.v1.ListThreadRequest
+	202, // 213: skein.v1.MessageService.ListThreads:input_type -> skein.v1.ListThreadsRequest
+	229, // 214: skein.v1.MessageService.SetLifetime:input_type -> skein.v1.SetLifetimeRequest
+	191, // 215: skein.v1.MessageService.ForwardMessages:input_type -> skein.v1.ForwardMessagesRequest
+	169, // 216: skein.v1.MessageService.StreamMessage:input_type -> skein.v1.StreamMessageRequest
+	215, // 217: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
+	217, // 218: skein.v1.MessageService.SearchMessages:input_type -> skein.v1.SearchMessagesRequest
+	205, // 219: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
+	208, // 220: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
+	210, // 221: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
+	212, // 222: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
+	221, // 223: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
+	223, // 224: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
+	225, // 225: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
+	227, // 226: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
+	243, // 227: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
+	245, // 228: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
+	247, // 229: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
+	249, // 230: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
+	251, // 231: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
+	253, // 232: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
+	255, // 233: skein.v1.AdminService.EraseUser:input_type -> skein.v1.EraseUserRequest
+	257, // 234: skein.v1.AdminService.ExportUser:input_type -> skein.v1.ExportUserRequest
+	259, // 235: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
+	239, // 236: skein.v1.AdminService.SetRetention:input_type -> skein.v1.SetRetentionRequest
+	241, // 237: skein.v1.AdminService.GetRetention:input_type -> skein.v1.GetRetentionRequest
+	234, // 238: skein.v1.AdminService.SetStickerPack:input_type -> skein.v1.SetStickerPackRequest
+	237, // 239: skein.v1.AdminService.SetCustomEmoji:input_type -> skein.v1.SetCustomEmojiRequest
+	262, // 240: skein.v1.AdminService.CreateRegistrationLink:input_type -> skein.v1.CreateRegistrationLinkRequest
+	264, // 241: skein.v1.AdminService.ListRegistrationLinks:input_type -> skein.v1.ListRegistrationLinksRequest
+	266, // 242: skein.v1.AdminService.RevokeRegistrationLink:input_type -> skein.v1.RevokeRegistrationLinkRequest
+	268, // 243: skein.v1.AdminService.CreateResetLink:input_type -> skein.v1.CreateResetLinkRequest
+	232, // 244: skein.v1.AdminService.SetUsername:input_type -> skein.v1.SetUsernameRequest
+	9,   // 245: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
+	11,  // 246: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
+	13,  // 247: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
+	15,  // 248: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
+	17,  // 249: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
+	20,  // 250: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
+	22,  // 251: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
+	24,  // 252: skein.v1.AccountService.LoginWithCode:output_type -> skein.v1.LoginWithCodeResponse
+	26,  // 253: skein.v1.AccountService.GetSecurity:output_type -> skein.v1.GetSecurityResponse
+	28,  // 254: skein.v1.AccountService.BeginTotp:output_type -> skein.v1.BeginTotpResponse
+	30,  // 255: skein.v1.AccountService.ConfirmTotp:output_type -> skein.v1.ConfirmTotpResponse
+	32,  // 256: skein.v1.AccountService.DisableTotp:output_type -> skein.v1.DisableTotpResponse
+	34,  // 257: skein.v1.AccountService.NewRecoveryCodes:output_type -> skein.v1.NewRecoveryCodesResponse
+	40,  // 258: skein.v1.AccountService.ResetPassword:output_type -> skein.v1.ResetPasswordResponse
+	43,  // 259: skein.v1.AccountService.ListLoginProviders:output_type -> skein.v1.ListLoginProvidersResponse
+	45,  // 260: skein.v1.AccountService.BeginProviderLogin:output_type -> skein.v1.BeginProviderLoginResponse
+	47,  // 261: skein.v1.AccountService.AnswerProviderLogin:output_type -> skein.v1.AnswerProviderLoginResponse
+	49,  // 262: skein.v1.AccountService.FinishProviderLogin:output_type -> skein.v1.FinishProviderLoginResponse
+	52,  // 263: skein.v1.AccountService.LinkIdentity:output_type -> skein.v1.LinkIdentityResponse
+	54,  // 264: skein.v1.AccountService.ListIdentities:output_type -> skein.v1.ListIdentitiesResponse
+	56,  // 265: skein.v1.AccountService.UnlinkIdentity:output_type -> skein.v1.UnlinkIdentityResponse
+	36,  // 266: skein.v1.AccountService.DeleteAccount:output_type -> skein.v1.DeleteAccountResponse
+	38,  // 267: skein.v1.AccountService.BeginExport:output_type -> skein.v1.BeginExportResponse
+	58,  // 268: skein.v1.AccountService.ChangeUsername:output_type -> skein.v1.ChangeUsernameResponse
+	60,  // 269: skein.v1.AccountService.RegisterGuest:output_type -> skein.v1.RegisterGuestResponse
+	62,  // 270: skein.v1.AccountService.UpgradeGuest:output_type -> skein.v1.UpgradeGuestResponse
+	65,  // 271: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
+	67,  // 272: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
+	69,  // 273: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
+	71,  // 274: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
+	74,  // 275: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
+	76,  // 276: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
+	78,  // 277: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
+	80,  // 278: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
+	82,  // 279: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
+	84,  // 280: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
+	86,  // 281: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
+	88,  // 282: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
+	90,  // 283: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
+	94,  // 284: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
+	96,  // 285: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
+	98,  // 286: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
+	100, // 287: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
+	102, // 288: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
+	104, // 289: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
+	106, // 290: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
+	108, // 291: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
+	110, // 292: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
+	112, // 293: skein.v1.GroupService.SetNickname:output_type -> skein.v1.SetNicknameResponse
+	114, // 294: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
+	116, // 295: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
+	118, // 296: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
+	121, // 297: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
+	123, // 298: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
+	125, // 299: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
+	128, // 300: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
+	130, // 301: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
+	132, // 302: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
+	135, // 303: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
+	137, // 304: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
+	139, // 305: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
+	141, // 306: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
+	143, // 307: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
+	146, // 308: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
+	148, // 309: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
+	150, // 310: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
+	152, // 311: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
+	154, // 312: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
+	162, // 313: skein.v1.MediaService.GetMedia:output_type -> skein.v1.GetMediaResponse
+	164, // 314: skein.v1.MediaService.LinkMedia:output_type -> skein.v1.LinkMediaResponse
+	166, // 315: skein.v1.MediaService.DeleteMedia:output_type -> skein.v1.DeleteMediaResponse
+	156, // 316: skein.v1.MediaService.ListStickers:output_type -> skein.v1.ListStickersResponse
+	168, // 317: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
+	172, // 318: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
+	174, // 319: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
+	176, // 320: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
+	179, // 321: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
+	181, // 322: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
+	183, // 323: skein.v1.MessageService.ListReaders:output_type -> skein.v1.ListReadersResponse
+	186, // 324: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
+	188, // 325: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
+	190, // 326: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
+	197, // 327: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
+	199, // 328: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
+	201, // 329: skein.v1.MessageService.ListThread:output_type -> skein.v1.ListThreadResponse
+	203, // 330: skein.v1.MessageService.ListThreads:output_type -> skein.v1.ListThreadsResponse
+	230, // 331: skein.v1.MessageService.SetLifetime:output_type -> skein.v1.SetLifetimeResponse
+	194, // 332: skein.v1.MessageService.ForwardMessages:output_type -> skein.v1.ForwardMessagesResponse
+	170, // 333: skein.v1.MessageService.StreamMessage:output_type -> skein.v1.StreamMessageResponse
+	216, // 334: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
+	218, // 335: skein.v1.MessageService.SearchMessages:output_type -> skein.v1.SearchMessagesResponse
+	206, // 336: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
+	209, // 337: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
+	211, // 338: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
+	213, // 339: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
+	222, // 340: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
+	224, // 341: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
+	226, // 342: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
+	231, // 343: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
+	244, // 344: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
+	246, // 345: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
+	248, // 346: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
+	250, // 347: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
+	252, // 348: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
+	254, // 349: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
+	256, // 350: skein.v1.AdminService.EraseUser:output_type -> skein.v1.EraseUserResponse
+	258, // 351: skein.v1.AdminService.ExportUser:output_type -> skein.v1.ExportUserResponse
+	260, // 352: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
+	240, // 353: skein.v1.AdminService.SetRetention:output_type -> skein.v1.SetRetentionResponse
+	242, // 354: skein.v1.AdminService.GetRetention:output_type -> skein.v1.GetRetentionResponse
+	236, // 355: skein.v1.AdminService.SetStickerPack:output_type -> skein.v1.SetStickerPackResponse
+	238, // 356: skein.v1.AdminService.SetCustomEmoji:output_type -> skein.v1.SetCustomEmojiResponse
+	263, // 357: skein.v1.AdminService.CreateRegistrationLink:output_type -> skein.v1.CreateRegistrationLinkResponse
+	265, // 358: skein.v1.AdminService.ListRegistrationLinks:output_type -> skein.v1.ListRegistrationLinksResponse
+	267, // 359: skein.v1.AdminService.RevokeRegistrationLink:output_type -> skein.v1.RevokeRegistrationLinkResponse
+	269, // 360: skein.v1.AdminService.CreateResetLink:output_type -> skein.v1.CreateResetLinkResponse
+	233, // 361: skein.v1.AdminService.SetUsername:output_type -> skein.v1.SetUsernameResponse
+	245, // [245:362] is the sub-list for method output_type
+	128, // [128:245] is the sub-list for method input_type
+	128, // [128:128] is the sub-list for extension type_name
+	128, // [128:128] is the sub-list for extension extendee
+	0,   // [0:128] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_services_proto_init() }
@@ -16482,14 +16943,15 @@ func file_skein_v1_services_proto_init() {
 	file_skein_v1_frames_proto_init()
 	file_skein_v1_services_proto_msgTypes[63].OneofWrappers = []any{}
 	file_skein_v1_services_proto_msgTypes[92].OneofWrappers = []any{}
-	file_skein_v1_services_proto_msgTypes[215].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[220].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[221].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_services_proto_rawDesc), len(file_skein_v1_services_proto_rawDesc)),
 			NumEnums:      7,
-			NumMessages:   264,
+			NumMessages:   270,
 			NumExtensions: 0,
 			NumServices:   7,
 		},

@@ -202,7 +202,7 @@ func serverVectors(t *testing.T) []frameVector {
 			By: &wire.Device{Id: "dev-2", Class: wire.DeviceClass_DEVICE_CLASS_PHONE, Name: "手机"},
 		})},
 		{"go_away", "", wire.NewServerFrame(&wire.GoAway{RetryAfterMs: 20000})},
-	}, deltaVectors(message), newerVectors(failure, s), amendedVectors(), mediaVectors())
+	}, deltaVectors(message), newerVectors(failure, s), amendedVectors(), mediaVectors(), threadVectors())
 }
 
 func newerVectors(failure *wire.Error, s func(*wire.Entry) *wire.ServerFrame) []frameVector {

@@ -75,6 +75,10 @@ type Lists interface {
 	Stored(ctx context.Context, from im.Actor, ms []im.Message) (acks []im.Ack, stored []bool, err error)
 	// Pins tells the pinned messages of a conversation, the one that was pinned last first.
 	Pins(ctx context.Context, from im.Actor, c im.ConversationID, cursor string, limit int) (page []im.Entry, next string, err error)
+	// Thread tells a thread, and a page of its replies, ascending, the newest page first.
+	Thread(ctx context.Context, from im.Actor, c im.ConversationID, seq, before uint64, limit int) (t im.Thread, page []im.Entry, next uint64, err error)
+	// Threads tells the threads of a conversation, or with "" those that the actor follows.
+	Threads(ctx context.Context, from im.Actor, c im.ConversationID, cursor string, limit int) (page []im.Thread, next string, err error)
 	// Readers tells who of a group has read a message, and to whom else it came.
 	Readers(ctx context.Context, from im.Actor, c im.ConversationID, seq uint64) (read, received []im.UserID, err error)
 }

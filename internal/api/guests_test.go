@@ -34,7 +34,7 @@ var guestsMay = []string{
 	"MessageService/CancelScheduled", "MessageService/ChangeScheduled", "MessageService/EditMessage", "MessageService/EndPoll",
 	"MessageService/ForwardMessages", "MessageService/ListConversations", "MessageService/ListEdits", "MessageService/ListEntries",
 	"MessageService/ListMentions", "MessageService/ListPins", "MessageService/ListReactions", "MessageService/ListReaders",
-	"MessageService/ListScheduled", "MessageService/ListVotes", "MessageService/MarkRead", "MessageService/PinMessage",
+	"MessageService/ListScheduled", "MessageService/ListThread", "MessageService/ListThreads", "MessageService/ListVotes", "MessageService/MarkRead", "MessageService/PinMessage",
 	"MessageService/ReactToMessage", "MessageService/RecallMessage", "MessageService/ScheduleMessage", "MessageService/SearchMessages",
 	"MessageService/SendMessage", "MessageService/SetLifetime", "MessageService/SetMyState", "MessageService/StreamMessage", "MessageService/VoteInPoll",
 	"UserService/GetUsers", "UserService/UpdateProfile",

@@ -46,6 +46,9 @@ func notLater(m *wire.SendMessageRequest) error {
 	if m.GetStreaming() {
 		return im.Wrong("message.streaming", "must not be said of a message that is sent later")
 	}
+	if m.GetThread() != 0 {
+		return im.Wrong("message.thread", "must not be said of a message that is sent later")
+	}
 	return nil
 }
 

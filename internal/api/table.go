@@ -102,6 +102,8 @@ func (c *Calls) messageRows() []row {
 		newMaker("MessageService/PinMessage", User, ClassSend, small, c.pinMessage),
 		newRow("MessageService/SetLifetime", User, ClassWrite, small, c.setLifetime),
 		newRow("MessageService/ListPins", User, ClassRead, small, c.listPins),
+		newRow("MessageService/ListThread", User, ClassRead, small, c.listThread),
+		newRow("MessageService/ListThreads", User, ClassRead, small, c.listThreads),
 		newMaker("MessageService/ForwardMessages", User, ClassSend, entry, c.forwardMessages),
 		newRow("MessageService/ListMentions", User, ClassRead, small, c.listMentions),
 		newRow("MessageService/SearchMessages", User, ClassRead, small, c.searchMessages),

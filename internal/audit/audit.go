@@ -50,7 +50,7 @@ func LineOf(e *im.Entry) Line {
 
 func kind(k im.EntryKind) string {
 	switch k {
-	case im.EntryMessage:
+	case im.EntryMessage, im.EntryReply:
 		return "message"
 	case im.EntryRecall:
 		return "recall"

@@ -103,9 +103,12 @@ func (b *EntryBox) Fill(e *im.Entry) *wire.Entry {
 	w.Conversation, w.Seq, w.Id, w.Sender = string(e.Conversation), e.Seq, b.id[:], string(e.Sender)
 	w.StoredAtMs, w.Kind = Millis(e.Stored), wire.EntryKind(e.Kind)
 	w.Count, w.Recalled, w.Target, w.Amended, w.Pos = e.Count, e.Recalled, e.Target, e.Amended, e.Pos
-	w.Content, w.ReplyTo, w.Mentions, w.Event = nil, 0, w.Mentions[:0], nil
+	w.Content, w.ReplyTo, w.Mentions, w.Event, w.Thread = nil, 0, w.Mentions[:0], nil, 0
 	if err := b.body.Decode(e.Body, w); err != nil {
 		w.Content = &wire.Content{Type: Unreadable}
+	}
+	if e.Kind == im.EntryReply {
+		w.Thread = e.Target
 	}
 	if w.Kind == wire.EntryKind_ENTRY_KIND_VOTE && w.Vote == nil {
 		w.Sender = "" // the poll is anonymous
@@ -164,7 +167,17 @@ func MyState(s *im.MyState) *wire.MyState {
 		Conversation: string(s.Conversation), Revision: s.Revision, Pinned: s.Pinned, MutedUntilMs: Millis(s.MutedUntil),
 		Hidden: s.Hidden, Draft: s.Draft, ClearedBelow: s.ClearedBelow, Unread: s.Unread,
 		Deleted: entrycodec.DeletedToWire(s.Deleted), Folder: s.Folder, HiddenCount: s.HiddenCount, UnreadAt: s.UnreadAt,
+		Threads: entrycodec.ThreadsToWire(s.Threads),
 	}
+}
+
+// Threads translates threads.
+func Threads(all []im.Thread) (out []*wire.Thread) {
+	for i := range all {
+		t := &all[i]
+		out = append(out, &wire.Thread{Root: Entry(&t.Root), Last: t.Last, Follows: t.Follows, Unread: uint32(min(t.Unread, 1<<32-1)), Read: t.Read})
+	}
+	return out
 }
 
 // Range translates what a pull found; the caller sets the number.

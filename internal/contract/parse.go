@@ -41,7 +41,21 @@ func Message(from *wire.Send) (im.Message, error) {
 	}
 	m := im.Message{Conversation: c, ID: id, Kind: im.EntryMessage, ReplyTo: from.GetReplyTo()}
 	m.Body, m.Hash = entrycodec.Message(c, from)
+	if thread := from.GetThread(); thread != 0 {
+		return inThread(m, thread)
+	}
 	return m, nil
+}
+
+// inThread makes a message one of a thread (SPEC §4.36).
+func inThread(m im.Message, thread uint64) (im.Message, error) {
+	if thread > math.MaxInt64 {
+		return im.Message{}, im.Wrong("thread", "is no seq")
+	}
+	var err error
+	m.Kind, m.Target = im.EntryReply, thread
+	m.Hash, err = entrycodec.ThreadHash(m.Conversation, m.Body, thread)
+	return m, err
 }
 
 // said is what a Send and an Edit say.
@@ -321,6 +335,15 @@ func MyChange(r *wire.SetMyStateRequest) (im.ConversationID, im.MyChange, error)
 		var folder string
 		folder, err = im.ParseFolder(*r.Folder)
 		change.Folder = &folder
+	}
+	if t := r.GetThread(); err == nil && t != nil {
+		change.Thread = &im.ThreadChange{Root: t.GetRoot(), Follow: t.Follow, Read: t.Read}
+		switch {
+		case t.GetRoot() == 0 || t.GetRoot() > math.MaxInt64:
+			err = im.Wrong("thread.root", "is no seq")
+		case t.Follow == nil && t.Read == nil:
+			err = im.Wrong("thread.follow", "is missing, as is read")
+		}
 	}
 	return c, change, err
 }

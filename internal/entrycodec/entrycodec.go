@@ -7,7 +7,8 @@
 //
 //	content, reply_to, mentions, event, extra, edited_at_ms, edits, react,
 //	reactions, poll, vote, group_mention, pinned, silent, forward, streaming,
-//	replaced, cut_off, media, no_preview, preview, and what later versions add
+//	replaced, cut_off, media, no_preview, preview, thread, replies, and what later
+//	versions add
 //
 // Behind them a message that was amended may have what is kept beside it and told to
 // nobody who reads it (State): a field of its own, the last one, which Told cuts off
@@ -222,7 +223,7 @@ func Decode(body []byte, w *wire.Entry) error {
 	w.EditedAtMs, w.Edits, w.React, w.Reactions, w.Poll, w.Vote, w.GroupMention = 0, 0, nil, nil, nil, nil, 0
 	w.Pinned, w.Silent, w.Forward = nil, false, nil
 	w.Deleted, w.Streaming, w.Replaced, w.CutOff, w.Media = false, false, 0, false, nil
-	w.NoPreview, w.Preview = false, nil
+	w.NoPreview, w.Preview, w.Thread, w.Replies = false, nil, 0, nil
 	if err := (proto.UnmarshalOptions{Merge: true}).Unmarshal(body, w); err != nil {
 		return fmt.Errorf("%w: %w", ErrBody, err)
 	}

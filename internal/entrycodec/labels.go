@@ -31,24 +31,26 @@ const (
 // Mentions tells whom a body mentions. Of what most messages are it reads two tags, and
 // allocates nothing.
 func Mentions(body []byte) (users []string, group wire.GroupMention) {
-	users, group, _ = labelling(body)
+	users, group, _, _ = labelling(body)
 	return users, group
 }
 
 // labelling is all of a body that labels follow from.
-func labelling(body []byte) (users []string, group wire.GroupMention, pinned bool) {
+func labelling(body []byte) (users []string, group wire.GroupMention, pinned, root bool) {
 	for len(body) > 0 {
 		num, typ, n := protowire.ConsumeTag(body)
 		if n < 0 {
-			return users, group, pinned
+			return users, group, pinned, root
 		}
 		body = body[n:]
 		m := protowire.ConsumeFieldValue(num, typ, body)
 		switch {
 		case m < 0:
-			return users, group, pinned
+			return users, group, pinned, root
 		case num == fieldPinned && typ == protowire.BytesType:
 			pinned = true
+		case num == fieldReplies && typ == protowire.BytesType:
+			root = true
 		case num == fieldMentions && typ == protowire.BytesType:
 			v, _ := protowire.ConsumeBytes(body)
 			users = append(users, string(v))
@@ -58,18 +60,24 @@ func labelling(body []byte) (users []string, group wire.GroupMention, pinned boo
 		}
 		body = body[m:]
 	}
-	return users, group, pinned
+	return users, group, pinned, root
 }
 
 // Labels are the labels of an entry as it is: none of what is no message, or was taken
 // back. Who says that all are mentioned names nobody besides, and nobody mentions
 // themselves.
 func Labels(e *im.Entry) []string {
-	if e.Kind != im.EntryMessage || e.Recalled {
+	if !e.Kind.Said() || e.Recalled {
 		return nil
 	}
-	users, group, pinned := labelling(e.Body)
+	users, group, pinned, root := labelling(e.Body)
 	var labels []string
+	if e.Kind == im.EntryReply {
+		labels = append(labels, LabelReply(e.Target), LabelWrote(e.Target, e.Sender))
+	}
+	if root {
+		labels = append(labels, LabelThread)
+	}
 	if pinned {
 		labels = append(labels, LabelPinned)
 	}

@@ -22,6 +22,7 @@ func MyState(kept string, c im.ConversationID) (im.MyState, error) {
 	s.Revision, s.Pinned, s.Hidden, s.Draft = w.Revision, w.Pinned, w.Hidden, w.Draft
 	s.ClearedBelow, s.Unread, s.Deleted = w.ClearedBelow, w.Unread, deletedFromWire(w.Deleted)
 	s.Folder, s.HiddenCount, s.UnreadAt = w.Folder, w.HiddenCount, w.UnreadAt
+	s.Threads = threadsFromWire(w.Threads)
 	if w.MutedUntilMs != 0 {
 		s.MutedUntil = time.UnixMilli(w.MutedUntilMs).UTC()
 	}
@@ -47,7 +48,7 @@ func SetMyState(kept string, c im.ConversationID, change *im.MyChange) (next str
 	if !s.MutedUntil.IsZero() {
 		w.MutedUntilMs = s.MutedUntil.UnixMilli()
 	}
-	w.Deleted, w.Folder = DeletedToWire(s.Deleted), s.Folder
+	w.Deleted, w.Folder, w.Threads = DeletedToWire(s.Deleted), s.Folder, ThreadsToWire(s.Threads)
 	w.HiddenCount, w.UnreadAt = s.HiddenCount, s.UnreadAt
 	b, err := w.MarshalVT()
 	return string(b), s, true, err
@@ -72,6 +73,25 @@ func deletedFromWire(list []*wire.SeqRange) im.SeqSet {
 		}
 	}
 	return im.NewSeqSet(ranges...)
+}
+
+// ThreadsToWire tells what a user set for threads.
+func ThreadsToWire(s im.ThreadMarks) (out []*wire.ThreadMark) {
+	for m := range s.All() {
+		out = append(out, &wire.ThreadMark{Root: m.Root, Read: m.Read, Follow: wire.ThreadFollow(m.Follow)})
+	}
+	return out
+}
+
+func threadsFromWire(list []*wire.ThreadMark) im.ThreadMarks {
+	if len(list) == 0 {
+		return ""
+	}
+	marks := make([]im.ThreadMark, len(list))
+	for i, m := range list {
+		marks[i] = im.ThreadMark{Root: m.Root, Read: m.Read, Follow: im.ThreadFollow(m.Follow)}
+	}
+	return im.NewThreadMarks(marks...)
 }
 
 // Deleted is the body with which a message is told to who deleted it for themselves.

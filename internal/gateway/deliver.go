@@ -3,6 +3,7 @@ package gateway
 import (
 	"math"
 
+	"github.com/skein-im/skein/internal/entrycodec"
 	"github.com/skein-im/skein/internal/gateway/here"
 	"github.com/skein-im/skein/internal/gateway/outgoing"
 	"github.com/skein-im/skein/internal/im"
@@ -368,6 +369,9 @@ func lowestTarget(es []im.Entry) uint64 {
 	for i := range es {
 		if t := es[i].Target; t != 0 {
 			low = min(low, t)
+			if root := entrycodec.ThreadOf(es[i].Body); root != 0 { // it amends a reply
+				low = min(low, root)
+			}
 		}
 	}
 	return low

@@ -19,7 +19,14 @@ const (
 	EntryStream EntryKind = 9
 	// EntryPreview is the server's: what the first link of its target leads to.
 	EntryPreview EntryKind = 10
+	// EntryReply is a message in the thread of its target, the root, which says how many
+	// there are. It does not count as unread.
+	EntryReply EntryKind = 11
 )
+
+// Said reports whether an entry of this kind is what a member said: a message of the
+// conversation, or one in a thread.
+func (k EntryKind) Said() bool { return k == EntryMessage || k == EntryReply }
 
 // Entry is one entry of a conversation's journal: what the server acts on, and a
 // body that says what it means. Entries are values; the slices in them are shared
@@ -34,8 +41,8 @@ type Entry struct {
 	Kind   EntryKind
 	// Count is the number of countable entries up to and including this one.
 	Count uint64
-	// Target is the seq that an amendment is about, earlier in the same conversation;
-	// 0: this entry amends nothing.
+	// Target is the seq that an amendment is about, earlier in the same conversation, of
+	// EntryReply that of the thread's root; 0: this entry amends nothing.
 	Target uint64
 	// Amended is the seq of the last amendment of this entry, whose outcome Body is;
 	// 0: it is as it was written. Recalled: it was taken back, for ever; Body is empty.
@@ -59,7 +66,8 @@ type Entry struct {
 // Countable reports whether the entry counts as unread.
 func (e *Entry) Countable() bool { return e.Kind == EntryMessage }
 
-// Amends reports whether the entry changes an earlier one and says nothing else.
+// Amends reports whether the entry changes an earlier one. But for EntryReply it says
+// nothing else.
 func (e *Entry) Amends() bool { return e.Target != 0 }
 
 // EventType is what happened. The numbers are the contract's.

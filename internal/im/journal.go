@@ -1,6 +1,7 @@
 package im
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -297,10 +298,12 @@ type Append struct {
 	// Amend changes the entry that Entry.Target names, in the same step. It counts only
 	// when the item is Stored.
 	Amend Amend
-	// Labels are put on the entry, or on what it amends, and Unlabels are taken off it, in
+	// Labels are put on the entry, or on what it changes, and Unlabels are taken off it, in
 	// the same step: 1 to MaxLabel bytes each. They count only when the item is Stored.
 	// What is so already stays so.
 	Labels, Unlabels []string
+	// Own are labels that are put on the entry itself, whatever it changes.
+	Own []string
 	// NoWait: the caller holds the item aside and asks again when it is Locked.
 	NoWait bool
 }
@@ -316,12 +319,33 @@ type Amend struct {
 	If     uint64
 	Body   []byte
 	// Recall: the target's Body is emptied, Recalled set, and Amended becomes the
-	// amendment's seq, whatever it was. Recalling twice is harmless. Not with Change.
+	// amendment's seq, whatever it was. Recalling twice is harmless. With Change only
+	// where Of is set.
 	Recall bool
+	// Of, with Recall and Change alone: Change, If and Body are about the entry Of, another
+	// one than the target. Both entries change in the one step, or neither does. So what
+	// says something about others (the root of a thread) follows when one is recalled.
+	Of uint64
 }
 
 // None tells that nothing is changed.
 func (a *Amend) None() bool { return !a.Change && !a.Recall }
+
+// Check refuses what no journal can do for an entry with a target.
+func (a *Amend) Check(target uint64) error {
+	switch {
+	case !a.None() && target == 0:
+		return errors.New("it amends, and names no entry")
+	case a.Change && a.Recall && (a.Of == 0 || a.Of == target):
+		return errors.New("it changes what it recalls")
+	case a.Of != 0 && !(a.Change && a.Recall):
+		return errors.New("it names a second entry and does not recall the first")
+	}
+	return nil
+}
+
+// Changes is the entry that Change is about, given the item's target.
+func (a *Amend) Changes(target uint64) uint64 { return cmp.Or(a.Of, target) }
 
 // AppendStatus is what became of an item of a batch.
 type AppendStatus uint8

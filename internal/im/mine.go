@@ -29,6 +29,8 @@ type MyState struct {
 	Deleted SeqSet
 	// Folder is the name of the folder that the user put it into, "" for none (SPEC §4.30).
 	Folder string
+	// Threads are what the user set for threads (SPEC §4.36).
+	Threads ThreadMarks
 }
 
 const (
@@ -54,6 +56,8 @@ type MyChange struct {
 	Delete SeqSet
 	// Folder is a name as ParseFolder gives it, "" for none.
 	Folder *string
+	// Thread changes what is set for one thread.
+	Thread *ThreadChange
 	// Count and Read are the conversation's count and the user's read mark at that moment,
 	// where Hidden and Unread are set.
 	Count, Read uint64
@@ -73,6 +77,9 @@ func (c *MyChange) Apply(s *MyState) bool {
 	}
 	if c.Delete != "" {
 		s.Deleted = s.Deleted.With(c.Delete)
+	}
+	if c.Thread != nil {
+		s.Threads = c.Thread.in(s.Threads)
 	}
 	return *s != old
 }

@@ -147,7 +147,7 @@ func (s *Service) mayStore(ctx context.Context, it *item, made *madeOf) error {
 			return err
 		}
 	}
-	if e.Target != 0 {
+	if e.Target != 0 && !e.Kind.Said() {
 		return s.mayAmend(ctx, it, made)
 	}
 	if it.streaming {
@@ -170,7 +170,12 @@ func (s *Service) mayStore(ctx context.Context, it *item, made *madeOf) error {
 		}
 	}
 	if it.media {
-		return s.nameMedia(ctx, it)
+		if err := s.nameMedia(ctx, it); err != nil {
+			return err
+		}
+	}
+	if e.Kind == im.EntryReply {
+		return s.mayReply(ctx, it, made)
 	}
 	return nil
 }
@@ -191,7 +196,7 @@ func takesBack(e *im.Entry, err error) bool {
 
 // inField names the field that a refusal is about.
 func inField(field string, err error) error {
-	if im.CodeOf(err) != im.CodePermissionDenied {
+	if code := im.CodeOf(err); code != im.CodePermissionDenied && code != im.CodeNotFound && code != im.CodeTooLate {
 		return err
 	}
 	e := *im.Public(err)

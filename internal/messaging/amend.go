@@ -26,6 +26,8 @@ type amending struct {
 	told []byte
 	// labels and unlabels are what the target gets, and loses, of its labels.
 	labels, unlabels []string
+	// own are labels of the entry itself.
+	own []string
 	// carries: the target refers to what lies beside this entry.
 	carries bool
 	// after names another amendment of the target, from whose outcome this one was made;
@@ -45,9 +47,9 @@ func idOfItem(it *item) idOf { return idOf{it.entry.Sender, it.entry.ID} }
 
 // madeOf are the targets of one conversation as the amendments make them that are being
 // admitted, in their order: the next one is made from that.
-type madeOf map[uint64]*made
+type madeOf map[uint64]*madeEntry
 
-type made struct {
+type madeEntry struct {
 	entry im.Entry
 	by    idOf // whose outcome it is
 	waits bool // what comes next waits until it is stored
@@ -64,9 +66,9 @@ func (m *madeOf) put(it *item, target im.Entry, waits bool) {
 	if *m == nil {
 		*m = madeOf{}
 	}
-	(*m)[it.entry.Target] = &made{target, idOfItem(it), waits}
+	(*m)[it.entry.Target] = &madeEntry{target, idOfItem(it), waits}
 	if it.entry.Kind == im.EntryPin {
-		(*m)[anyPin] = &made{waits: true}
+		(*m)[anyPin] = &madeEntry{waits: true}
 	}
 }
 
@@ -91,7 +93,7 @@ func (s *Service) mayAmend(ctx context.Context, it *item, made *madeOf) error {
 		}
 		target = got[0]
 	}
-	if target.Kind != im.EntryMessage {
+	if !target.Kind.Said() {
 		return errNoMessage
 	}
 	if gone, err := s.isGone(ctx, e.Conversation, e.Target); err != nil || gone {
@@ -109,6 +111,9 @@ func (s *Service) mayAmend(ctx context.Context, it *item, made *madeOf) error {
 		if err == nil {
 			err = s.doubtMedia(ctx, target)
 		}
+		if err == nil && target.Kind == im.EntryReply {
+			err = s.leaveThread(ctx, it, m, &target, made)
+		}
 		target.Recalled, target.Body = true, nil
 	case im.EntryEdit:
 		err = s.edit(ctx, e, m, &target)
@@ -124,20 +129,32 @@ func (s *Service) mayAmend(ctx context.Context, it *item, made *madeOf) error {
 		err = s.preview(e, m, &target)
 	}
 	if errors.Is(err, errSame) && !after.none() {
-		// By what is not stored yet: it is asked about again.
+		// By what is not stored yet.
 		(*made)[e.Target].waits = true
-		it.admitted = false
-		it.asked--
+		it.askAgain()
+		return nil
+	}
+	if errors.Is(err, errWaits) {
+		it.askAgain()
 		return nil
 	}
 	if err != nil {
 		return err
+	}
+	if target.Kind == im.EntryReply {
+		m.told = entrycodec.InThread(m.told, target.Target)
 	}
 	it.amends = m
 	// Elsewhere others append, too, and what a state has beside the entry that makes it is
 	// found by its seq.
 	made.put(it, target, s.known != nil || m.carries)
 	return nil
+}
+
+// askAgain has an item asked about again when what is before it is stored.
+func (it *item) askAgain() {
+	it.admitted = false
+	it.asked--
 }
 
 var errNoMessage = im.Errorf(im.CodeNotFound, "no such message")
@@ -278,6 +295,11 @@ func (s *Service) readable(ctx context.Context, u im.UserID, c im.ConversationID
 	if err == nil && (len(got) == 0 || got[0].Seq != seq) {
 		err = errNoMessage
 	}
+	if err == nil && got[0].Kind == im.EntryReply { // who may not read the root sees nothing of its thread
+		if may, err = r.may(ctx, got[0].Target); err == nil && !may {
+			err = errNoMessage
+		}
+	}
 	if err != nil {
 		return im.Entry{}, err
 	}
@@ -293,7 +315,7 @@ func (s *Service) Edits(ctx context.Context, from im.Actor, c im.ConversationID,
 	if err != nil {
 		return nil, 0, err
 	}
-	if e.Kind != im.EntryMessage {
+	if !e.Kind.Said() {
 		return nil, 0, errNoMessage
 	}
 	state, err := entrycodec.Open(e.Body, e.Amended)

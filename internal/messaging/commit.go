@@ -48,7 +48,7 @@ func (r *round) add(it *item, store bool) {
 		})
 		if m := it.amends; m != nil {
 			a := &r.batch[len(r.batch)-1]
-			a.Amend, a.Entry.Body, a.Labels, a.Unlabels = m.amend, m.kept, m.labels, m.unlabels
+			a.Amend, a.Entry.Body, a.Labels, a.Unlabels, a.Own = m.amend, m.kept, m.labels, m.unlabels, m.own
 		}
 		r.index = append(r.index, len(r.items))
 	}
@@ -227,7 +227,7 @@ func (s *Service) decide(it *item) (verdict, error) {
 
 // paced decides whether a message comes too soon after its sender's last one.
 func (s *Service) paced(e *im.Entry) error {
-	if e.Kind != im.EntryMessage || e.Conversation.Kind() != im.KindGroup {
+	if !e.Kind.Said() || e.Conversation.Kind() != im.KindGroup {
 		return nil
 	}
 	return s.permissions.MayWriteYet(e.Sender, e.Conversation, e.ID)

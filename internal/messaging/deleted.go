@@ -24,7 +24,7 @@ func (r *reading) mayDelete(ctx context.Context, set im.SeqSet, last uint64) err
 				if err != nil {
 					return err
 				}
-				if got[i].Seq != from || !got[i].Countable() || !may {
+				if got[i].Seq != from || !got[i].Kind.Said() || !may {
 					return noSuchMessage(from)
 				}
 				from++
@@ -95,6 +95,24 @@ func (a *recallAsk) addUnread(n int, c im.ConversationID, after, until uint64, d
 	if after < until {
 		a.add(n, c, after, until)
 	}
+}
+
+// addQuiet asks for the mentions in the entries after..until of conversation n of the
+// answer, of which none counts. A me feed has none.
+func (a *recallAsk) addQuiet(n int, c im.ConversationID, after, until uint64, deleted im.SeqSet) {
+	if c.Kind() == im.KindMe {
+		return
+	}
+	add := func(after, until uint64) {
+		if after < until {
+			a.quiet, a.quietOf = append(a.quiet, im.Span{Conversation: c, After: after, Until: until}), append(a.quietOf, n)
+		}
+	}
+	for _, gone := range deleted.Within(after, until) {
+		add(after, gone.First-1)
+		after = gone.Last
+	}
+	add(after, until)
 }
 
 // recalledOf answers the spans: what was recalled of those that are asked for, all of

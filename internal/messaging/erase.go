@@ -95,7 +95,7 @@ func (s *Service) erasePage(ctx context.Context, u im.UserID, c im.ConversationI
 	failed := make([]error, len(es))
 	for i := range es {
 		e := &es[i]
-		if e.Kind != im.EntryMessage || e.Sender != u || e.Recalled || len(e.Body) == 0 {
+		if !e.Kind.Said() || e.Sender != u || e.Recalled || len(e.Body) == 0 {
 			continue
 		}
 		free <- struct{}{}

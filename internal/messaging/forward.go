@@ -13,7 +13,7 @@ func (s *Service) Message(ctx context.Context, from im.Actor, c im.ConversationI
 	switch {
 	case err != nil:
 		return im.Entry{}, err
-	case e.Kind != im.EntryMessage:
+	case !e.Kind.Said():
 		return im.Entry{}, errNoMessage
 	case e.Recalled:
 		return im.Entry{}, im.Errorf(im.CodeTooLate, "the message was taken back")

@@ -103,8 +103,15 @@ func (s *Service) Shown(ctx context.Context, from im.Actor, c im.ConversationID,
 		if err != nil {
 			return nil, err
 		}
-		if len(got) == 0 || got[0].Seq != seq || got[0].Kind != im.EntryMessage || got[0].Recalled || len(got[0].Body) == 0 {
+		if len(got) == 0 || got[0].Seq != seq || !got[0].Kind.Said() || got[0].Recalled || len(got[0].Body) == 0 {
 			continue
+		}
+		if got[0].Kind == im.EntryReply {
+			if may, err = r.may(ctx, got[0].Target); err != nil {
+				return nil, err
+			} else if !may {
+				continue
+			}
 		}
 		if err := r.present(ctx, &got[0]); err != nil {
 			return nil, err

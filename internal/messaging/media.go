@@ -68,7 +68,7 @@ func (s *Service) doubtMedia(ctx context.Context, es ...im.Entry) error {
 		if e := &es[i]; !e.Recalled && entrycodec.AsksOf(e.Body).Media {
 			named = append(named, im.MediaName{Conversation: e.Conversation, Sender: e.Sender, ID: e.ID})
 		}
-		if e := &es[i]; !e.Recalled && e.Target == 0 && entrycodec.AsksOf(e.Body).Preview {
+		if e := &es[i]; !e.Recalled && (e.Target == 0 || e.Kind == im.EntryReply) && entrycodec.AsksOf(e.Body).Preview {
 			if n, ok := previewNamed(e); ok {
 				named = append(named, n)
 			}
@@ -104,7 +104,7 @@ func (s *Service) MediaOf(ctx context.Context, u im.UserID, c im.ConversationID,
 	if err != nil {
 		return nil, err
 	}
-	if e.Kind != im.EntryMessage || e.Recalled {
+	if !e.Kind.Said() || e.Recalled {
 		return nil, errNoMessage
 	}
 	return entrycodec.MediaIDs(e.Body), nil
@@ -125,7 +125,7 @@ func (s *Service) NamesMedia(ctx context.Context, n im.MediaName) (names bool, s
 	if err == nil && e.Kind == im.EntryPreview { // what it says is in its target
 		e, err = s.entryAt(ctx, n.Conversation, e.Target)
 	}
-	if err != nil || e.Kind != im.EntryMessage || e.Recalled {
+	if err != nil || !e.Kind.Said() || e.Recalled {
 		return false, e.Seq, err
 	}
 	_, unreadable := entrycodec.Open(e.Body, e.Amended)

@@ -139,7 +139,7 @@ func (j *memJournal) append(batch []im.Append, out []im.Appended) error {
 			continue
 		}
 		if m := &a.Amend; m.Change {
-			if x := &list[a.Entry.Target-1]; len(x.Body) == 0 || x.Amended != m.If {
+			if x := &list[m.Changes(a.Entry.Target)-1]; len(x.Body) == 0 || x.Amended != m.If {
 				moved[a.Entry.Conversation] = true
 				out[i] = im.Appended{Status: im.TargetChanged}
 				continue
@@ -157,9 +157,13 @@ func (j *memJournal) append(batch []im.Append, out []im.Appended) error {
 			e.Roster = a.SetRoster
 		}
 		j.label(a, &e)
-		if m := &a.Amend; !m.None() {
+		if m := &a.Amend; m.Recall {
 			x := &list[e.Target-1]
-			x.Body, x.Amended, x.Recalled = m.Body, e.Seq, x.Recalled || m.Recall
+			x.Body, x.Amended, x.Recalled = nil, e.Seq, true
+		}
+		if m := &a.Amend; m.Change {
+			x := &list[m.Changes(e.Target)-1]
+			x.Body, x.Amended = m.Body, e.Seq
 		}
 		j.entries[e.Conversation] = append(list, e)
 		j.ids[key] = idRow{e.Conversation, e.Seq, a.Hash}
@@ -172,7 +176,10 @@ func (j *memJournal) append(batch []im.Append, out []im.Appended) error {
 func (j *memJournal) label(a *im.Append, e *im.Entry) {
 	at := e.Seq
 	if e.Target != 0 {
-		at = e.Target
+		at = a.Amend.Changes(e.Target)
+	}
+	for _, l := range a.Own {
+		j.labels[labelKey{e.Conversation, l, e.Seq}] = true
 	}
 	for _, l := range a.Unlabels {
 		delete(j.labels, labelKey{e.Conversation, l, at})

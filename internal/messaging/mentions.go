@@ -11,7 +11,7 @@ import (
 	"github.com/skein-im/skein/internal/im"
 )
 
-// mention is a message that mentions somebody.
+// mention is a message that mentions somebody, or is found by another label.
 type mention struct {
 	c        im.ConversationID
 	seq, pos uint64
@@ -31,7 +31,7 @@ func (s *Service) Mentions(ctx context.Context, from im.Actor, cursor string, li
 	if !ok {
 		return nil, "", im.Wrong("cursor", "is none of this server's")
 	}
-	found, err := s.mentionsOf(ctx, from.User, after, limit+1)
+	found, err := s.labelled(ctx, from.User, after, limit+1, func(c im.ConversationID) []string { return labelsOf(from.User, c) })
 	if err != nil {
 		return nil, "", err
 	}
@@ -70,8 +70,9 @@ func (s *Service) Mentions(ctx context.Context, from im.Actor, cursor string, li
 // maxListBytes bounds a page of entries that were gathered from many places.
 const maxListBytes = 512 << 10
 
-// mentionsOf finds the newest mentions of a user behind one, at most limit.
-func (s *Service) mentionsOf(ctx context.Context, u im.UserID, after mention, limit int) ([]mention, error) {
+// labelled finds the newest entries that a user may read and that have one of the labels
+// of their conversation, behind one, at most limit.
+func (s *Service) labelled(ctx context.Context, u im.UserID, after mention, limit int, labels func(im.ConversationID) []string) ([]mention, error) {
 	at, err := s.journal.Position(ctx)
 	if err != nil {
 		return nil, err
@@ -96,7 +97,7 @@ func (s *Service) mentionsOf(ctx context.Context, u im.UserID, after mention, li
 			if first > w.Until {
 				continue
 			}
-			for _, label := range labelsOf(u, c) {
+			for _, label := range labels(c) {
 				spans = append(spans, im.LabelSpan{Span: im.Span{Conversation: c, After: first - 1, Until: w.Until}, Label: label, Newest: true, Pos: after.pos})
 			}
 		}

@@ -33,6 +33,11 @@ func (s *Service) SetMyState(ctx context.Context, from im.Actor, c im.Conversati
 	if err := r.mayDelete(ctx, change.Delete, last); err != nil {
 		return im.MyState{}, err
 	}
+	if change.Thread != nil {
+		if _, err := s.threadRoot(ctx, from.User, c, change.Thread.Root, false); err != nil {
+			return im.MyState{}, inField("thread.root", err)
+		}
+	}
 	if change.Hidden != nil && *change.Hidden && last > 0 {
 		if change.Count, err = s.countAt(ctx, c, last, head); err != nil {
 			return im.MyState{}, err
@@ -119,6 +124,8 @@ func checkMine(c *im.MyChange, last uint64) error {
 		return im.TooLarge("draft", "has %d bytes; at most %d are allowed", len(*c.Draft), im.MaxDraft)
 	case c.ClearedBelow != nil && *c.ClearedBelow > last+1:
 		return im.Wrong("clearedBelow", "%d is beyond the end, %d", *c.ClearedBelow, last+1)
+	case c.Thread != nil && c.Thread.Read != nil && *c.Thread.Read > last:
+		return im.Wrong("thread.read", "%d is beyond the end, %d", *c.Thread.Read, last)
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func (s *Service) Votes(ctx context.Context, from im.Actor, c im.ConversationID,
 	if err != nil {
 		return nil, false, err
 	}
-	if e.Kind != im.EntryMessage {
+	if !e.Kind.Said() {
 		return nil, false, errNoMessage
 	}
 	if e.Recalled {

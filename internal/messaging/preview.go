@@ -31,7 +31,7 @@ func (s *Service) previewing(ctx context.Context, c im.ConversationID, seq uint6
 	if err != nil {
 		return e, nil, err
 	}
-	if gone, err := s.isGone(ctx, c, seq); err != nil || gone || e.Kind != im.EntryMessage || e.Recalled || len(e.Body) == 0 {
+	if gone, err := s.isGone(ctx, c, seq); err != nil || gone || !e.Kind.Said() || e.Recalled || len(e.Body) == 0 {
 		return e, nil, err
 	}
 	state, err := entrycodec.Open(e.Body, e.Amended)

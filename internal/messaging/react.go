@@ -93,7 +93,7 @@ func (s *Service) Reactions(ctx context.Context, from im.Actor, c im.Conversatio
 	if err != nil {
 		return nil, false, err
 	}
-	if e.Kind != im.EntryMessage {
+	if !e.Kind.Said() {
 		return nil, false, errNoMessage
 	}
 	state, err := entrycodec.Open(e.Body, e.Amended)

@@ -23,7 +23,7 @@ func (s *Service) Readers(ctx context.Context, from im.Actor, c im.ConversationI
 	if err != nil {
 		return nil, nil, err
 	}
-	if e.Kind != im.EntryMessage {
+	if !e.Kind.Said() {
 		return nil, nil, errNoMessage
 	}
 	members, err := s.members.Readers(ctx, c, im.MaxReaders+1)

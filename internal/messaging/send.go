@@ -45,7 +45,7 @@ func (s *Service) Send(ctx context.Context, from im.Actor, m im.Message, reply f
 		reply:   reply,
 		queued:  had,
 	}
-	if m.Kind == im.EntryMessage || m.Kind == im.EntryEdit {
+	if m.Kind.Said() || m.Kind == im.EntryEdit {
 		asks := entrycodec.AsksOf(m.Body)
 		it.everybody, it.streaming = asks.Everybody, asks.Streaming
 		it.media, it.copied, it.sticker = asks.Media, asks.Copied, asks.Sticker && !asks.Copied
@@ -103,7 +103,7 @@ func checkMessage(m *im.Message, now time.Time) error {
 	}
 	switch m.Kind {
 	case im.EntryMessage:
-	case im.EntryRecall, im.EntryEdit, im.EntryReaction, im.EntryVote, im.EntryPollEnd, im.EntryPin, im.EntryStream:
+	case im.EntryRecall, im.EntryEdit, im.EntryReaction, im.EntryVote, im.EntryPollEnd, im.EntryPin, im.EntryStream, im.EntryReply:
 		if m.Target == 0 {
 			return im.Wrong("target", "is missing")
 		}

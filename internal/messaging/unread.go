@@ -23,6 +23,9 @@ type recallAsk struct {
 	of    []int // the conversations, as places in the answer
 	// deleted are the spans, by their number, of which the user deleted every entry.
 	deleted map[int]bool
+	// quiet are spans in which nothing counts, but replies in threads may mention the user.
+	quiet   []im.Span
+	quietOf []int
 }
 
 // add asks for the entries after..until of conversation n of the answer.
@@ -36,7 +39,7 @@ func (a *recallAsk) add(n int, c im.ConversationID, after, until uint64) {
 // change nothing for who knows the message to be recalled.
 func (s *Service) leaveOut(ctx context.Context, u im.UserID, a *recallAsk, states []im.ConversationState) error {
 	if len(a.spans) == 0 {
-		return nil
+		return s.mentioned(ctx, u, a, states)
 	}
 	out, err := s.recalledOf(ctx, a)
 	if err != nil {
@@ -63,13 +66,25 @@ func (s *Service) leaveOut(ctx context.Context, u im.UserID, a *recallAsk, state
 func (s *Service) mentioned(ctx context.Context, u im.UserID, a *recallAsk, states []im.ConversationState) error {
 	var spans []im.LabelSpan
 	var of []int
+	ask := func(span im.Span, n int) {
+		for _, label := range labelsOf(u, span.Conversation) {
+			spans, of = append(spans, im.LabelSpan{Span: span, Label: label}), append(of, n)
+		}
+	}
+	quiet := 0
+	upTo := func(n int) { // those of one conversation stand together
+		for ; quiet < len(a.quiet) && a.quietOf[quiet] <= n; quiet++ {
+			ask(a.quiet[quiet], a.quietOf[quiet])
+		}
+	}
 	for i := range a.spans {
-		if states[a.of[i]].Unread == 0 || a.deleted[i] {
-			continue
+		if !a.deleted[i] {
+			upTo(a.of[i])
+			ask(a.spans[i], a.of[i])
 		}
-		for _, label := range labelsOf(u, a.spans[i].Conversation) {
-			spans, of = append(spans, im.LabelSpan{Span: a.spans[i], Label: label}), append(of, a.of[i])
-		}
+	}
+	if upTo(len(states)); len(spans) == 0 {
+		return nil
 	}
 	out := make([]im.Labelled, len(spans))
 	if err := s.labels.Labelled(ctx, spans, namedRecalls, out); err != nil {
@@ -116,6 +131,8 @@ func (s *Service) count(ctx context.Context, v *view, own im.Mark, st *im.Conver
 	}
 	if st.Unread = v.head.Count - min(own.ReadCount, v.head.Count); st.Unread > 0 {
 		ask.addUnread(n, v.m.Conversation, own.Read, v.head.Seq, st.Mine.Deleted)
+	} else {
+		ask.addQuiet(n, v.m.Conversation, own.Read, v.head.Seq, st.Mine.Deleted)
 	}
 	return nil
 }
@@ -151,6 +168,8 @@ func (s *Service) countIn(ctx context.Context, v *view, own im.Mark, st *im.Conv
 		if end > start {
 			st.Unread += end - start
 			ask.addUnread(n, c, after, until, st.Mine.Deleted)
+		} else {
+			ask.addQuiet(n, c, after, until, st.Mine.Deleted)
 		}
 		before = end
 	}

@@ -193,6 +193,9 @@ func (r *reading) done(ctx context.Context) error {
 	if err := r.look(ctx); err != nil {
 		return err
 	}
+	if err := r.roots(ctx); err != nil {
+		return err
+	}
 	for i := range o.Entries {
 		if r.deleted.Has(o.Entries[i].Seq) {
 			blank(&o.Entries[i])
@@ -237,6 +240,14 @@ func (r *reading) present(ctx context.Context, e *im.Entry) error {
 	if e.Amended == 0 {
 		return nil
 	}
+	if err := r.personal(ctx, e); err != nil {
+		return err
+	}
+	return r.recount(ctx, e)
+}
+
+// personal leaves of what is kept of an entry what its reader is told.
+func (r *reading) personal(ctx context.Context, e *im.Entry) error {
 	if !entrycodec.Personal(e.Body) {
 		e.Body = entrycodec.Told(e.Body)
 		return nil

@@ -137,7 +137,7 @@ func (s *Service) Handle(ctx context.Context, entries []im.Entry) error {
 			continue
 		}
 		switch {
-		case e.Kind == im.EntryMessage && !e.Recalled && bytes.Contains(e.Body, []byte("://")):
+		case e.Kind.Said() && !e.Recalled && bytes.Contains(e.Body, []byte("://")):
 			add(e, e.Seq)
 		case e.Kind == im.EntryEdit || e.Kind == im.EntryStream:
 			add(e, e.Target)

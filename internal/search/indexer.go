@@ -277,7 +277,7 @@ func (x *Indexer) docs(ctx context.Context, entries []im.Entry) ([]Doc, error) {
 	for i := range entries {
 		e := &entries[i]
 		switch {
-		case e.Kind == im.EntryMessage && e.Target == 0:
+		case e.Kind == im.EntryMessage && e.Target == 0 || e.Kind == im.EntryReply:
 			docs = append(docs, docOf(e))
 		case changes(e):
 			targets[Place{Conversation: e.Conversation, Seq: e.Target}] = true
@@ -291,7 +291,7 @@ func (x *Indexer) docs(ctx context.Context, entries []im.Entry) ([]Doc, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(got) > 0 && got[0].Seq == p.Seq && got[0].Kind == im.EntryMessage {
+		if len(got) > 0 && got[0].Seq == p.Seq && got[0].Kind.Said() {
 			docs = append(docs, docOf(&got[0]))
 		}
 	}

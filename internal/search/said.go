@@ -32,7 +32,7 @@ type said struct {
 
 // saidBy reads a message; ok is false where nothing of it is found.
 func saidBy(e *im.Entry) (s said, ok bool) {
-	if e.Kind != im.EntryMessage || e.Recalled || len(e.Body) == 0 {
+	if !e.Kind.Said() || e.Recalled || len(e.Body) == 0 {
 		return s, false
 	}
 	var w wire.Entry

@@ -26,7 +26,7 @@ func amends(e *wire.Entry) bool {
 // stored, whatever happens meanwhile.
 func known(e *wire.Entry) bool {
 	return !amends(e) || e.Kind == wire.EntryKind_ENTRY_KIND_RECALL || e.Kind == wire.EntryKind_ENTRY_KIND_EDIT ||
-		e.Kind == wire.EntryKind_ENTRY_KIND_REACTION || e.Kind == wire.EntryKind_ENTRY_KIND_PIN || polls(e) || e.Kind == wire.EntryKind_ENTRY_KIND_STREAM || e.Kind == wire.EntryKind_ENTRY_KIND_PREVIEW
+		e.Kind == wire.EntryKind_ENTRY_KIND_REACTION || e.Kind == wire.EntryKind_ENTRY_KIND_PIN || polls(e) || e.Kind == wire.EntryKind_ENTRY_KIND_STREAM || e.Kind == wire.EntryKind_ENTRY_KIND_PREVIEW || isReply(e)
 }
 
 // erased is an entry as the recall at seq by leaves it: without what its author wrote.
@@ -36,7 +36,7 @@ func erased(e *wire.Entry, by uint64) *wire.Entry {
 	c.EditedAtMs, c.Edits, c.Reactions, c.Poll = 0, 0, nil, nil
 	c.Pinned, c.Silent, c.Forward = nil, false, nil
 	c.Streaming, c.Replaced, c.CutOff, c.Media = false, 0, false, nil
-	c.NoPreview, c.Preview = false, nil
+	c.NoPreview, c.Preview, c.Replies = false, nil, nil
 	c.Amended = max(c.Amended, by)
 	return c
 }
@@ -92,6 +92,14 @@ func (k *core) ours(e *wire.Entry) *wire.Entry {
 func latest(e, other *wire.Entry) *wire.Entry {
 	switch {
 	case other == nil:
+	case isReply(other):
+		if other.Target == e.Seq && other.Seq > e.Amended && !e.Recalled {
+			return threaded(e, other)
+		}
+	case other.Kind == wire.EntryKind_ENTRY_KIND_RECALL && other.Thread == e.Seq:
+		if other.Replies != nil && other.Seq > e.Amended && !e.Recalled {
+			return threaded(e, other)
+		}
 	case other.Kind == wire.EntryKind_ENTRY_KIND_RECALL:
 		if other.Target == e.Seq && !e.Recalled {
 			return erased(e, other.Seq)
@@ -263,7 +271,7 @@ func (k *core) outside(cv *conv, by *wire.Entry, target uint64) {
 			r.amended = append(r.amended, by)
 		}
 	}
-	if by.Recalled || by.Kind == wire.EntryKind_ENTRY_KIND_RECALL {
+	if by.Recalled || by.Kind == wire.EntryKind_ENTRY_KIND_RECALL && by.Target == target {
 		k.eraseWaiting(cv, by, target)
 	}
 }

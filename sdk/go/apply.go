@@ -187,12 +187,18 @@ func (k *core) apply(cv *conv, e *wire.Entry, quiet bool) {
 	}
 	news := !quiet && (kind == FeedAck || !r.hides(shown))
 	switch e.Kind {
+	case wire.EntryKind_ENTRY_KIND_THREAD_REPLY:
+		k.replied(cv, e, !quiet)
 	case wire.EntryKind_ENTRY_KIND_RECALL:
+		if e.Thread != 0 {
+			k.withdrawn(cv, e, !quiet)
+			break
+		}
 		news = k.recall(cv, e) && news
 	case wire.EntryKind_ENTRY_KIND_EDIT, wire.EntryKind_ENTRY_KIND_REACTION, wire.EntryKind_ENTRY_KIND_VOTE, wire.EntryKind_ENTRY_KIND_POLL_END, wire.EntryKind_ENTRY_KIND_PIN,
 		wire.EntryKind_ENTRY_KIND_STREAM, wire.EntryKind_ENTRY_KIND_PREVIEW:
 		k.revise(cv, e, news)
-		news = false
+		news = news && e.Thread != 0 // of what is not in the window
 	case wire.EntryKind_ENTRY_KIND_EVENT:
 		k.applyEvent(cv, e)
 	}

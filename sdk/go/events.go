@@ -387,6 +387,8 @@ func (c *Client) entryEvent(e *wire.Entry) Event {
 	switch e.Kind {
 	case wire.EntryKind_ENTRY_KIND_MESSAGE:
 		return &MessageEvent{Message: m}
+	case wire.EntryKind_ENTRY_KIND_THREAD_REPLY:
+		return &ReplyEvent{Message: m}
 	case wire.EntryKind_ENTRY_KIND_RECALL:
 		return &RecallEvent{Conversation: e.Conversation, Target: e.Target, By: e.Sender, Message: m}
 	case wire.EntryKind_ENTRY_KIND_EVENT:
@@ -416,6 +418,9 @@ func (c *Client) entryEvent(e *wire.Entry) Event {
 			}
 		}
 		return ev
+	}
+	if e.Thread != 0 {
+		return &ThreadEvent{Conversation: e.Conversation, Root: e.Thread, Target: e.Target, Message: m}
 	}
 	return nil
 }

@@ -92,6 +92,12 @@ type Message struct {
 	Poll *wire.Poll
 	// Pinned tells who pinned it, and when; nil: it is not pinned.
 	Pinned *wire.Pinned
+	// Thread is the root of the thread that the message is in, 0 if it is in none.
+	Thread uint64
+	// Replies is how many replies the thread has that begins with it; LastReply is when the
+	// last one was said.
+	Replies   int
+	LastReply time.Time
 	// Silent: its sender asks that nobody be notified of it.
 	Silent bool
 	// Forward tells who said it first, and when; nil: it is its sender's own.
@@ -226,7 +232,8 @@ func messageOf(e *wire.Entry, user string) *Message {
 	if e.EditedAtMs > 0 {
 		m.EditedAt, m.Edits = time.UnixMilli(e.EditedAtMs), int(e.Edits)
 	}
-	if m.Own && e.Kind == wire.EntryKind_ENTRY_KIND_MESSAGE {
+	m.setThread(e)
+	if m.Own && (e.Kind == wire.EntryKind_ENTRY_KIND_MESSAGE || isReply(e)) {
 		m.Status = StatusSent
 	}
 	return m

@@ -113,7 +113,7 @@ var people = []Mutant{
 	},
 	{
 		Name: "slow-mode-for-recalls-alone", Breaks: "slow mode: a second message has to wait",
-		Hunks:   []Hunk{{messagingDir + "/commit.go", "if e.Kind != im.EntryMessage || e.Conversation.Kind() != im.KindGroup {", "if e.Kind == im.EntryMessage || e.Conversation.Kind() != im.KindGroup {"}},
+		Hunks:   []Hunk{{messagingDir + "/commit.go", "if !e.Kind.Said() || e.Conversation.Kind() != im.KindGroup {", "if e.Kind.Said() || e.Conversation.Kind() != im.KindGroup {"}},
 		Package: messagingDir, Test: "TestSlowModeKeepsTheOrder",
 	},
 	{

@@ -74,6 +74,8 @@ func Run(t *testing.T, h Harness) {
 		{"PagesOfManyAmendments", testPagesMany},
 		{"Recalled", testRecalled},
 		{"Labels", testLabels},
+		{"Threads", testThreads},
+		{"ThreadsRecalled", testThreadsRecalled},
 		{"Lookup", testLookup},
 		{"InvalidBatch", testInvalid},
 		{"CancelledContext", testCancelled},
@@ -203,6 +205,21 @@ func change(c im.ConversationID, sender im.UserID, n int, target, ifAmended uint
 		Entry: im.Entry{Conversation: c, ID: id(n), Sender: sender, Kind: im.EntryEvent, Target: target, Body: []byte("now " + body)},
 		Hash:  hash(c, "change", target, body), Amend: im.Amend{Change: true, If: ifAmended, Body: []byte(body)},
 	}
+}
+
+// reply makes a reply in the thread of a root that was amended by the entry at ifAmended
+// last, with the labels that it puts on itself.
+func reply(c im.ConversationID, sender im.UserID, n int, root, ifAmended uint64, state string, own ...string) im.Append {
+	it := change(c, sender, n, root, ifAmended, state)
+	it.Entry.Kind, it.Own = im.EntryReply, own
+	return it
+}
+
+// withdraw makes an item that recalls target and changes of.
+func withdraw(c im.ConversationID, sender im.UserID, n int, target, of, ifAmended uint64, state string) im.Append {
+	it := recall(c, sender, n, target)
+	it.Amend.Change, it.Amend.Of, it.Amend.If, it.Amend.Body = true, of, ifAmended, []byte(state)
+	return it
 }
 
 func (f *fixture) append(batch ...im.Append) []im.Appended {

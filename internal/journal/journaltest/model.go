@@ -72,7 +72,10 @@ func (m *model) append(batch []im.Append) ([]im.Appended, error) {
 			if t := it.Entry.Target; t == 0 || t > uint64(len(list)) {
 				return nil, im.ErrAppendInvalid
 			}
-			if x := &list[it.Entry.Target-1]; a.Change && (len(x.Body) == 0 || x.Amended != a.If) {
+			if a.Of > uint64(len(list)) {
+				return nil, im.ErrAppendInvalid
+			}
+			if x := &list[a.Changes(it.Entry.Target)-1]; a.Change && (len(x.Body) == 0 || x.Amended != a.If) {
 				blocked[c] = true
 				out[i].Status = im.TargetChanged
 				continue
@@ -91,9 +94,13 @@ func (m *model) append(batch []im.Append) ([]im.Appended, error) {
 		}
 		e.Roster = m.roster[c]
 		list = append(list, e)
-		if a := &it.Amend; !a.None() {
+		if a := &it.Amend; a.Recall {
 			x := &list[e.Target-1]
-			x.Amended, x.Body, x.Recalled = e.Seq, a.Body, x.Recalled || a.Recall
+			x.Amended, x.Body, x.Recalled = e.Seq, nil, true
+		}
+		if a := &it.Amend; a.Change {
+			x := &list[a.Changes(e.Target)-1]
+			x.Amended, x.Body = e.Seq, a.Body
 		}
 		m.entries[c] = list
 		out[i] = im.Appended{Status: im.Stored, Seq: e.Seq, Count: e.Count, Roster: e.Roster}
@@ -218,6 +225,17 @@ func (w *walk) item(rt *rapid.T) im.Append {
 		roster := it.IfRoster
 		it = change(c, u, n, target, amended, rapid.SampledFrom([]string{"", "p", "q"}).Draw(rt, "state"))
 		it.IfRoster = roster
+	case 6: // takes back what is in a thread
+		if list := w.m.entries[c]; len(list) > 1 {
+			target := rapid.Uint64Range(1, uint64(len(list))).Draw(rt, "target")
+			of := rapid.Uint64Range(1, uint64(len(list))).Draw(rt, "of")
+			if of == target {
+				break
+			}
+			roster := it.IfRoster
+			it = withdraw(c, u, n, target, of, list[of-1].Amended, rapid.SampledFrom([]string{"p", "q"}).Draw(rt, "state"))
+			it.IfRoster = roster
+		}
 	case 2:
 		it.SetRoster = rapid.Uint64Range(1, 3).Draw(rt, "set roster")
 	case 3:

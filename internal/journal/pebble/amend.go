@@ -1,7 +1,6 @@
 package pebble
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/skein-im/skein/internal/im"
@@ -28,40 +27,49 @@ type placeKey struct {
 	seq uint64
 }
 
-// checkAmend refuses what no journal can do.
-func checkAmend(it *im.Append) error {
-	switch a := &it.Amend; {
-	case a.Change && a.Recall:
-		return errors.New("it changes and recalls at once")
-	case !a.None() && it.Entry.Target == 0:
-		return errors.New("it amends, and names no entry")
+// targets are the entries that an item amends: what it recalls, what it changes.
+type targets struct{ recalled, changed *amended }
+
+// targets returns what item i amends. holds tells whether that is as the item says, as
+// of the items before it.
+func (a *appender) targets(batch []im.Append, out []im.Appended, i int) (t targets, holds bool, err error) {
+	it := &batch[i]
+	if it.Amend.Recall {
+		if t.recalled, err = a.target(batch, out, i, it.Entry.Target); err != nil {
+			return t, false, err
+		}
 	}
-	return nil
+	if !it.Amend.Change {
+		return t, true, nil
+	}
+	if t.changed, err = a.target(batch, out, i, it.Amend.Changes(it.Entry.Target)); err != nil {
+		return t, false, err
+	}
+	e := &t.changed.entry
+	return t, len(e.Body) > 0 && e.Amended == it.Amend.If, nil
 }
 
-// target returns what item i amends, nil if it amends nothing. holds tells whether
-// it is as the item says, as of the items before it.
-func (a *appender) target(batch []im.Append, out []im.Appended, i int) (t *amended, holds bool, err error) {
-	it, c := &batch[i], a.convs[i]
-	if it.Amend.None() {
-		return nil, true, nil
+// target returns an entry that item i amends.
+func (a *appender) target(batch []im.Append, out []im.Appended, i int, seq uint64) (*amended, error) {
+	c := a.convs[i]
+	if seq > c.next.Seq {
+		return nil, fmt.Errorf("%w: item %d amends entry %d of %s, which has %d", im.ErrAppendInvalid, i, seq, c.name, c.next.Seq)
 	}
-	if it.Entry.Target > c.next.Seq {
-		return nil, false, fmt.Errorf("%w: item %d amends entry %d of %s, which has %d", im.ErrAppendInvalid, i, it.Entry.Target, c.name, c.next.Seq)
-	}
-	k := entryKey{c, it.Entry.Target}
-	if t = a.amended[k]; t == nil {
-		if t, err = a.findTarget(batch, out, i); err != nil {
-			return nil, false, err
+	k := entryKey{c, seq}
+	t := a.amended[k]
+	if t == nil {
+		var err error
+		if t, err = a.findTarget(batch, out, i, seq); err != nil {
+			return nil, err
 		}
 		a.amended[k] = t
 	}
-	return t, !it.Amend.Change || len(t.entry.Body) > 0 && t.entry.Amended == it.Amend.If, nil
+	return t, nil
 }
 
 // findTarget reads what item i amends, from the store or from this batch.
-func (a *appender) findTarget(batch []im.Append, out []im.Appended, i int) (*amended, error) {
-	c, seq := a.convs[i], batch[i].Entry.Target
+func (a *appender) findTarget(batch []im.Append, out []im.Appended, i int, seq uint64) (*amended, error) {
+	c := a.convs[i]
 	t := &amended{entry: im.Entry{Conversation: c.name, Seq: seq}}
 	var err error
 	if t.epoch, err = a.epochOf(c, seq); err != nil {
@@ -96,14 +104,15 @@ func (j *Journal) readEntry(e *im.Entry, epoch uint32) error {
 	return nil
 }
 
-// apply does to the entry what the amendment at seq says.
-func (t *amended) apply(a *im.Amend, seq uint64) {
-	t.entry.Amended = seq
-	if a.Recall {
-		t.entry.Body, t.entry.Recalled = nil, true
-		return
+// apply does to the entries what the amendment at seq says.
+func (t targets) apply(a *im.Amend, seq uint64) {
+	if t.recalled != nil {
+		e := &t.recalled.entry
+		e.Body, e.Recalled, e.Amended = nil, true, seq
 	}
-	t.entry.Body = a.Body
+	if t.changed != nil {
+		t.changed.entry.Body, t.changed.entry.Amended = a.Body, seq
+	}
 }
 
 // writeAmended adds the amended entries to the batch to write. Those stored in the

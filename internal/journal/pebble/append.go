@@ -133,7 +133,7 @@ func checkItem(it *im.Append) error {
 	case e.ID.IsZero():
 		return errors.New("no id")
 	}
-	return errors.Join(checkAmend(it), checkLabels(it.Labels), checkLabels(it.Unlabels))
+	return errors.Join(it.Amend.Check(e.Target), checkLabels(it.Labels), checkLabels(it.Unlabels), checkLabels(it.Own))
 }
 
 func itemSize(it *im.Append) int {
@@ -311,7 +311,7 @@ func (a *appender) item(batch []im.Append, out []im.Appended, i int) error {
 		out[i].Status = im.RosterChanged
 		return nil
 	}
-	target, holds, err := a.target(batch, out, i)
+	targets, holds, err := a.targets(batch, out, i)
 	if err != nil {
 		return err
 	}
@@ -331,9 +331,7 @@ func (a *appender) item(batch []im.Append, out []im.Appended, i int) error {
 	out[i] = im.Appended{
 		Status: im.Stored, Seq: c.next.Seq, Count: c.next.Count, Time: a.now, Pos: c.next.Pos, Roster: c.next.Roster,
 	}
-	if target != nil {
-		target.apply(&it.Amend, c.next.Seq)
-	}
+	targets.apply(&it.Amend, c.next.Seq)
 	if !c.stored {
 		c.stored = true
 		a.touched = append(a.touched, c)

@@ -31,25 +31,38 @@ func checkLabels(labels []string) error {
 func (a *appender) writeLabels(batch []im.Append, out []im.Appended) error {
 	for i := range batch {
 		it := &batch[i]
-		if len(it.Labels)+len(it.Unlabels) == 0 || out[i].Status != im.Stored {
+		if len(it.Labels)+len(it.Unlabels)+len(it.Own) == 0 || out[i].Status != im.Stored {
 			continue
 		}
-		seq, pos := out[i].Seq, out[i].Pos
-		if t := a.amended[entryKey{a.convs[i], it.Entry.Target}]; t != nil {
-			if seq = it.Entry.Target; t.before != nil {
+		c, at := it.Entry.Conversation, out[i].Pos
+		seq, pos := out[i].Seq, at
+		if t := a.amended[entryKey{a.convs[i], it.Amend.Changes(it.Entry.Target)}]; t != nil {
+			if seq = t.entry.Seq; t.before != nil {
 				pos = t.before.Pos
 			}
 		}
-		for k, labels := range [][]string{it.Unlabels, it.Labels} {
-			for _, l := range labels {
-				a.key = binary.BigEndian.AppendUint64(appendLabelPrefix(a.key[:0], it.Entry.Conversation, l), seq)
-				a.value = binary.AppendUvarint(append(a.value[:0], byte(k)), out[i].Pos)
-				a.value = binary.AppendUvarint(a.value, pos)
-				a.noteLabel(it.Entry.Conversation, seq, a.key)
-				if err := a.b.Set(a.key, a.value, nil); err != nil {
-					return err
-				}
-			}
+		if err := a.writeLabel(c, it.Unlabels, seq, 0, at, pos); err != nil {
+			return err
+		}
+		if err := a.writeLabel(c, it.Labels, seq, 1, at, pos); err != nil {
+			return err
+		}
+		if err := a.writeLabel(c, it.Own, out[i].Seq, 1, at, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeLabel says of labels of an entry stored at pos whether it has them, as of the append at.
+func (a *appender) writeLabel(c im.ConversationID, labels []string, seq uint64, has byte, at, pos uint64) error {
+	for _, l := range labels {
+		a.key = binary.BigEndian.AppendUint64(appendLabelPrefix(a.key[:0], c, l), seq)
+		a.value = binary.AppendUvarint(append(a.value[:0], has), at)
+		a.value = binary.AppendUvarint(a.value, pos)
+		a.noteLabel(c, seq, a.key)
+		if err := a.b.Set(a.key, a.value, nil); err != nil {
+			return err
 		}
 	}
 	return nil

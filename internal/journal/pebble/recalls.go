@@ -12,19 +12,23 @@ import (
 
 // What was recalled is found by a key for each recalled message, beside its
 // entry: conversation and seq of the message → position of its recall. They are
-// few, so whoever counts what is unread reads what was recalled and nothing else.
+// few, so whoever counts what is unread reads what was recalled and nothing else. What
+// does not count (a reply in a thread) has the byte uncounted behind the position: its
+// key is there for its labels.
 
 func appendRecalledKey(dst []byte, c im.ConversationID, seq uint64) []byte {
 	return binary.BigEndian.AppendUint64(appendName(dst, spaceRecalled, c), seq)
 }
 
+const uncounted = 1
+
 // noteRecalled adds to the batch that an entry is recalled, which it was not before.
 func (a *appender) noteRecalled(e *im.Entry, pos uint64) error {
-	if !e.Countable() {
-		return nil
-	}
 	a.key = appendRecalledKey(a.key[:0], e.Conversation, e.Seq)
 	a.value = binary.AppendUvarint(a.value[:0], pos)
+	if !e.Countable() {
+		a.value = append(a.value, uncounted)
+	}
 	return a.b.Set(a.key, a.value, nil)
 }
 
@@ -105,10 +109,11 @@ func (r *recallReader) read(s *im.Span, out *im.Recalled) error {
 			return r.j.explain(err)
 		}
 		pos, n := binary.Uvarint(v)
-		if n != len(v) || n <= 0 {
+		counts := n == len(v)
+		if n <= 0 || !counts && (n+1 != len(v) || v[n] != uncounted) {
 			return r.j.badRecord(s.Conversation, seq, errRecord)
 		}
-		if pos > r.durable {
+		if pos > r.durable || !counts {
 			continue
 		}
 		if out.Count++; len(out.Seqs) < r.limit {

@@ -92,12 +92,11 @@ func check(a *im.Append) error {
 		return fmt.Errorf("%w: an item has no id", im.ErrAppendInvalid)
 	case len(e.Conversation) == 0 || len(e.Conversation) > maxName || len(e.Sender) > maxName:
 		return fmt.Errorf("%w: conversation or sender is empty or too long", im.ErrAppendInvalid)
-	case !a.Amend.None() && e.Target == 0:
-		return fmt.Errorf("%w: an item amends nothing", im.ErrAppendInvalid)
-	case a.Amend.Change && a.Amend.Recall:
-		return fmt.Errorf("%w: an item changes what it recalls", im.ErrAppendInvalid)
 	}
-	for _, labels := range [][]string{a.Labels, a.Unlabels} {
+	if err := a.Amend.Check(e.Target); err != nil {
+		return fmt.Errorf("%w: %w", im.ErrAppendInvalid, err)
+	}
+	for _, labels := range [][]string{a.Labels, a.Unlabels, a.Own} {
 		for _, l := range labels {
 			if l == "" || len(l) > im.MaxLabel {
 				return fmt.Errorf("%w: a label is empty or too long", im.ErrAppendInvalid)
@@ -255,7 +254,7 @@ func (r *request) plan(batch []im.Append) {
 		}
 		r.conv = append(r.conv, k)
 		s := &r.state[k]
-		labels := len(a.Labels)+len(a.Unlabels) > 0
+		labels := len(a.Labels)+len(a.Unlabels)+len(a.Own) > 0
 		r.labels = r.labels || labels
 		if a.SetRoster != 0 || !a.Amend.None() || a.IfRoster != s.ifRoster || labels {
 			s.loop = true

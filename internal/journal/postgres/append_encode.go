@@ -33,6 +33,7 @@ const (
 	pAmend
 	pAmendIf
 	pState
+	pOf
 	// pPatience is none of its parameters: for how long it waits for a lock.
 	pPatience
 	// The parameters of journal_label, which a batch without labels does not have.
@@ -50,6 +51,15 @@ const pFirstLabel = pLabelItem
 const (
 	amendChange = 1
 	amendRecall = 2
+	// amendBoth recalls its target, and changes the entry that pOf names.
+	amendBoth = 3
+)
+
+// What an item does about a label, as journal_label is told.
+const (
+	labelOff = 0
+	labelOn  = 1
+	labelOwn = 2 // on the item itself
 )
 
 // encode makes the parameters; pFresh, pLook and pPatience are set before each call.
@@ -58,7 +68,7 @@ func (r *request) encode(batch []im.Append) {
 	for p, oid := range [appendParams]uint32{
 		pNths: oidInt4, pSlots: oidInt2, pConvs: oidText, pIfs: oidInt8, pItems: oidInt4, pMessages: oidInt4,
 		pConv: oidInt4, pNth: oidInt4, pMth: oidInt4, pID: oidUUID, pSender: oidText, pHash: oidInt8, pKind: oidInt2, pBody: oidBytea, pTarget: oidInt8,
-		pItemIf: oidInt8, pItemSet: oidInt8, pAmend: oidInt2, pAmendIf: oidInt8, pState: oidBytea,
+		pItemIf: oidInt8, pItemSet: oidInt8, pAmend: oidInt2, pAmendIf: oidInt8, pState: oidBytea, pOf: oidInt8,
 		pLabelItem: oidInt4, pLabel: oidText, pLabelOn: oidInt2,
 	} {
 		cols[p].begin(oid)
@@ -123,25 +133,31 @@ func (r *request) encodeLoop(a *im.Append) {
 	cols := &r.columns
 	cols[pItemIf].int8(a.IfRoster)
 	cols[pItemSet].int8(a.SetRoster)
+	m := &a.Amend
 	switch {
-	case a.Amend.Change:
+	case m.Change && m.Recall:
+		cols[pAmend].int2(amendBoth)
+	case m.Change:
 		cols[pAmend].int2(amendChange)
-		cols[pAmendIf].int8(a.Amend.If)
-		add(&cols[pState], a.Amend.Body)
-		return
-	case a.Amend.Recall:
+	case m.Recall:
 		cols[pAmend].int2(amendRecall)
 	default:
 		cols[pAmend].int2(0)
 	}
-	cols[pAmendIf].null()
-	cols[pState].null()
+	cols[pOf].int8OrNull(min(m.Of, math.MaxInt64))
+	if !m.Change {
+		cols[pAmendIf].null()
+		cols[pState].null()
+		return
+	}
+	cols[pAmendIf].int8(m.If)
+	add(&cols[pState], m.Body)
 }
 
 // encodeLabels encodes what an item puts on an entry, or takes off; at is its number.
 func (r *request) encodeLabels(a *im.Append, at int) {
 	cols := &r.columns
-	for on, labels := range [][]string{a.Unlabels, a.Labels} {
+	for on, labels := range [...][]string{labelOff: a.Unlabels, labelOn: a.Labels, labelOwn: a.Own} {
 		for _, l := range labels {
 			cols[pLabelItem].int4(at)
 			add(&cols[pLabel], l)

@@ -5,16 +5,17 @@
 -- if all were stored. Without `look` an id that was stored before may be an error.
 --
 -- An item amends its target by what `amends` says: 1 changes it to its `state`, if
--- it was last amended by `amend_if` and has a body; 2 recalls it.
+-- it was last amended by `amend_if` and has a body; 2 recalls it; 3 recalls it, and
+-- changes the entry `ofs` as 1 does, or is not stored.
 --
 -- It answers the numbers of the heads as they were before, from which the caller
 -- knows what the plain items became; the h_ arrays, when not all of time,
 -- position and roster are those of the batch; and a row of x_ arrays for every
 -- item of which the caller does not know what it became.
-CREATE OR REPLACE FUNCTION journal_append_2(
+CREATE OR REPLACE FUNCTION journal_append_3(
     fresh int[], nths int[], slots smallint[], convs text[], ifs bigint[], items int[], messages int[], loops int, look bool,
     conv int[], nth int[], mth int[], ids uuid[], senders text[], hashes bigint[], kinds smallint[], bodies bytea[], targets bigint[],
-    item_ifs bigint[], item_sets bigint[], amends smallint[], amend_ifs bigint[], states bytea[],
+    item_ifs bigint[], item_sets bigint[], amends smallint[], amend_ifs bigint[], states bytea[], ofs bigint[],
     OUT at_pos bigint, OUT at_ms bigint,
     OUT h_seq bigint[], OUT h_count bigint[], OUT h_stored bigint[], OUT h_roster bigint[], OUT h_pos bigint[],
     OUT x_item int[], OUT x_status smallint[], OUT x_seq bigint[], OUT x_count bigint[], OUT x_stored bigint[], OUT x_pos bigint[], OUT x_roster bigint[])
@@ -129,18 +130,21 @@ BEGIN
         ELSE
             status := 1;
             IF amends[i] > 0 THEN
-                IF targets[i] > h_seq[c] + items[c] THEN
+                IF greatest(targets[i], ofs[i]) > h_seq[c] + items[c] THEN
                     RAISE EXCEPTION USING ERRCODE = 'SK003', MESSAGE = 'an item amends an entry that is not there';
                 END IF;
                 -- What has no body, as it was recalled or trimmed, is changed by nothing but a
                 -- recall.
                 UPDATE journal_entries s SET body = coalesce(states[i], ''), amended = h_seq[c] + items[c] + 1,
                         recalled = CASE WHEN amends[i] = 2 THEN true ELSE s.recalled END
-                    WHERE s.slot = slots[c] AND s.no = nos[c] AND s.seq = targets[i]
+                    WHERE s.slot = slots[c] AND s.no = nos[c] AND s.seq = coalesce(ofs[i], targets[i])
                         AND (amends[i] = 2 OR octet_length(s.body) > 0 AND coalesce(s.amended, 0) = amend_ifs[i]);
                 IF NOT FOUND THEN
                     closed[c] := true;
                     status := 7;
+                ELSIF amends[i] = 3 THEN
+                    UPDATE journal_entries s SET body = '', amended = h_seq[c] + items[c] + 1, recalled = true
+                        WHERE s.slot = slots[c] AND s.no = nos[c] AND s.seq = targets[i];
                 END IF;
             END IF;
         END IF;
@@ -173,4 +177,17 @@ BEGIN
         FROM unnest(slots, convs, items, messages, rosters, h_seq, h_count, counted) u(slot, name, n, m, roster, seq, count, counted)
         WHERE h.slot = u.slot AND h.conversation = u.name AND (u.n <> u.counted OR u.n = 0);
 END
+$$;
+
+-- journal_append_2 is what programs call that know nothing of `ofs`.
+CREATE OR REPLACE FUNCTION journal_append_2(
+    fresh int[], nths int[], slots smallint[], convs text[], ifs bigint[], items int[], messages int[], loops int, look bool,
+    conv int[], nth int[], mth int[], ids uuid[], senders text[], hashes bigint[], kinds smallint[], bodies bytea[], targets bigint[],
+    item_ifs bigint[], item_sets bigint[], amends smallint[], amend_ifs bigint[], states bytea[],
+    OUT at_pos bigint, OUT at_ms bigint,
+    OUT h_seq bigint[], OUT h_count bigint[], OUT h_stored bigint[], OUT h_roster bigint[], OUT h_pos bigint[],
+    OUT x_item int[], OUT x_status smallint[], OUT x_seq bigint[], OUT x_count bigint[], OUT x_stored bigint[], OUT x_pos bigint[], OUT x_roster bigint[])
+LANGUAGE sql AS $$
+    SELECT * FROM journal_append_3(fresh, nths, slots, convs, ifs, items, messages, loops, look, conv, nth, mth, ids, senders, hashes, kinds, bodies, targets,
+        item_ifs, item_sets, amends, amend_ifs, states, NULL)
 $$;

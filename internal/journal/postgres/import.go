@@ -255,6 +255,9 @@ func (m *Importer) Entries(ctx context.Context, page []ImportedEntry, place []by
 		if err := importLabels(ctx, tx, page, nos); err != nil {
 			return err
 		}
+		if err := importFollows(ctx, tx, page, nos); err != nil {
+			return err
+		}
 		_, err = tx.Exec(ctx, "UPDATE skein_migration SET entries = entries + $1, entry_place = $2", int64(len(page)), place)
 		return err
 	})
@@ -309,6 +312,32 @@ func importLabels(ctx context.Context, tx pgx.Tx, page []ImportedEntry, nos map[
 		return nil
 	}
 	_, err := tx.CopyFrom(ctx, pgx.Identifier{"journal_labels"}, []string{"slot", "no", "label", "seq", "pos"}, pgx.CopyFromRows(rows))
+	return err
+}
+
+// importFollows labels the roots of the replies of a page with who follows their threads. A
+// root comes before its replies, in this page or an earlier one; one that was taken back or
+// trimmed is followed by nobody.
+func importFollows(ctx context.Context, tx pgx.Tx, page []ImportedEntry, nos map[im.ConversationID]int32) error {
+	var slots []int16
+	var in []int32
+	var roots []int64
+	var writers []string
+	for i := range page {
+		if e := &page[i].Entry; e.Kind == im.EntryReply {
+			slots, in = append(slots, int16(im.SlotOf(e.Conversation))), append(in, nos[e.Conversation])
+			roots, writers = append(roots, int64(e.Target)), append(writers, string(e.Sender))
+		}
+	}
+	if len(roots) == 0 {
+		return nil
+	}
+	_, err := tx.Exec(ctx, `INSERT INTO journal_labels (slot, no, label, seq, pos)
+		SELECT DISTINCT r.slot, r.no, $5 || w.who, r.seq, r.pos
+			FROM unnest($1::smallint[], $2::int[], $3::bigint[], $4::text[]) u(slot, no, root, writer)
+			JOIN journal_entries r ON r.slot = u.slot AND r.no = u.no AND r.seq = u.root AND octet_length(r.body) > 0,
+			LATERAL (VALUES (u.writer), (r.sender)) w(who)
+		ON CONFLICT DO NOTHING`, slots, in, roots, writers, entrycodec.LabelFollows(""))
 	return err
 }
 

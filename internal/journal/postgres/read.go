@@ -81,7 +81,7 @@ func statements() map[string]string {
 // part of a parameter, whose value it does not change.
 func appendStatement() string {
 	var b strings.Builder
-	b.WriteString("SELECT * FROM journal_append_2(")
+	b.WriteString("SELECT * FROM journal_append_3(")
 	for p := range pPatience {
 		if p > 0 {
 			b.WriteByte(',')
@@ -98,8 +98,8 @@ func appendStatement() string {
 
 // appendLabelsStatement calls the function, and writes the labels of what it stored.
 func appendLabelsStatement() string {
-	return fmt.Sprintf("SELECT a.*, journal_label_1(a.x_item, a.x_status, a.x_seq, $%d, $%d, $%d, $%d, $%d, $%d, $%d) FROM (%s) a",
-		pConv+1, pSlots+1, pConvs+1, pTarget+1, pLabelItem+1, pLabel+1, pLabelOn+1, appendStatement())
+	return fmt.Sprintf("SELECT a.*, journal_label_2(a.x_item, a.x_status, a.x_seq, $%d, $%d, $%d, $%d, $%d, $%d, $%d, $%d) FROM (%s) a",
+		pConv+1, pSlots+1, pConvs+1, pTarget+1, pOf+1, pLabelItem+1, pLabel+1, pLabelOn+1, appendStatement())
 }
 
 // positionSQL tells timeline, era and position, as far as no crash takes it back,

@@ -37,6 +37,9 @@ var labelsSQL string
 //go:embed trim.sql
 var trimSQL string
 
+//go:embed threads.sql
+var threadsSQL string
+
 //go:embed functions.sql
 var functionsSQL string
 
@@ -61,7 +64,7 @@ type step struct {
 // before: it is no schema.Contract, which would wait for an operator, though it
 // shuts out as much as one.
 func migrations() plan {
-	return append(append(make(plan, tablesVersion), step{sql: labelsSQL}, step{sql: functionsSQL + trimSQL}), next()...)
+	return append(append(make(plan, tablesVersion), step{sql: labelsSQL}, step{sql: functionsSQL + trimSQL}, step{sql: functionsSQL + threadsSQL}), next()...)
 }
 
 // plan is what a program knows.

@@ -1,0 +1,337 @@
+package messaging
+
+import (
+	"context"
+	"slices"
+
+	"github.com/skein-im/skein/internal/entrycodec"
+	"github.com/skein-im/skein/internal/im"
+)
+
+// roots has the root of each reply that was touched before the stretch be touched, too: what
+// was done to a reply may have changed it. A reply whose root is not the user's to read is
+// not told.
+func (r *reading) roots(ctx context.Context) error {
+	for seq, e := range r.touched {
+		if e.Kind != im.EntryReply || seq >= r.out.First {
+			continue
+		}
+		may, err := r.may(ctx, e.Target)
+		if err != nil {
+			return err
+		}
+		if !may {
+			delete(r.touched, seq)
+			continue
+		}
+		if _, known := r.touched[e.Target]; known {
+			continue
+		}
+		root, err := r.s.entryAt(ctx, r.m.Conversation, e.Target)
+		if err != nil {
+			return err
+		}
+		r.touched[e.Target] = root
+	}
+	return nil
+}
+
+// threadRoot returns the root of a thread that a user may read: the message at seq, or with
+// replies the one that it replies to.
+func (s *Service) threadRoot(ctx context.Context, u im.UserID, c im.ConversationID, seq uint64, replies bool) (im.Entry, error) {
+	e, err := s.readable(ctx, u, c, seq)
+	if err == nil && replies && e.Kind == im.EntryReply {
+		e, err = s.readable(ctx, u, c, e.Target)
+	}
+	if err == nil && e.Kind != im.EntryMessage {
+		err = errNoMessage
+	}
+	return e, err
+}
+
+// windowsOf are a user's times of a conversation, not before what they cleared, and what
+// they set there.
+func (s *Service) windowsOf(ctx context.Context, u im.UserID, c im.ConversationID) (*reading, []im.Window, im.MyState, error) {
+	head, m, err := s.headAs(ctx, u, c)
+	if err != nil {
+		return nil, nil, im.MyState{}, err
+	}
+	last := head.Seq
+	if m.Until != 0 {
+		last = min(last, m.Until)
+	}
+	var mark [1]im.Mark
+	if err := s.markStore.Marks(ctx, []im.MarkKey{{User: u, Conversation: c}}, mark[:], false); err != nil {
+		return nil, nil, im.MyState{}, err
+	}
+	mine := s.mine(&mark[0], c)
+	r := &reading{s: s, user: u, m: m, deleted: mine.Deleted, looked: true}
+	earlier, err := r.earlier(ctx)
+	if err != nil {
+		return nil, nil, mine, err
+	}
+	var windows []im.Window
+	for _, w := range append(earlier[:len(earlier):len(earlier)], im.Window{First: m.First, Until: last}) {
+		if w.First = max(w.First, mine.ClearedBelow, 1); w.First <= w.Until {
+			windows = append(windows, w)
+		}
+	}
+	return r, windows, mine, nil
+}
+
+// Thread tells a thread, and the replies of it that are the actor's to read, ascending: at
+// most limit of them before a seq (0: the last ones), and where the next page begins, 0 if
+// there is none. Of a thread whose root was taken back the replies are told all the same.
+func (s *Service) Thread(ctx context.Context, from im.Actor, c im.ConversationID, seq, before uint64, limit int) (im.Thread, []im.Entry, uint64, error) {
+	root, err := s.threadRoot(ctx, from.User, c, seq, true)
+	if err != nil {
+		return im.Thread{}, nil, 0, inField("seq", err)
+	}
+	r, windows, mine, err := s.windowsOf(ctx, from.User, c)
+	if err != nil {
+		return im.Thread{}, nil, 0, err
+	}
+	all, err := s.threadsAs(ctx, r, windows, mine, []im.Entry{root})
+	if err != nil {
+		return im.Thread{}, nil, 0, err
+	}
+	until := uint64(neverSeq)
+	if before > 0 {
+		until = min(before-1, until)
+	}
+	seqs, err := s.newestIn(ctx, threadSpans(c, entrycodec.LabelReply(root.Seq), root.Seq, until, windows), limit+1)
+	if err != nil {
+		return im.Thread{}, nil, 0, err
+	}
+	page, next, err := r.replies(ctx, seqs, limit)
+	return all[0], page, next, err
+}
+
+// newestIn names the newest entries of spans of one conversation, descending.
+func (s *Service) newestIn(ctx context.Context, spans []im.LabelSpan, limit int) ([]uint64, error) {
+	for i := range spans {
+		spans[i].Newest, spans[i].Pos = true, neverSeq
+	}
+	out := make([]im.Labelled, len(spans))
+	if err := s.labels.Labelled(ctx, spans, limit, out); err != nil {
+		return nil, err
+	}
+	var seqs []uint64
+	for i := range out {
+		seqs = append(seqs, out[i].Seqs...)
+	}
+	slices.Sort(seqs)
+	slices.Reverse(seqs)
+	return seqs[:min(len(seqs), limit)], nil
+}
+
+// replies reads a page of replies, of which those with the greatest seqs are told first and
+// the page is ascending.
+func (r *reading) replies(ctx context.Context, seqs []uint64, limit int) (page []im.Entry, next uint64, err error) {
+	bytes := maxListBytes
+	for i, seq := range seqs {
+		if i == limit {
+			return page, page[0].Seq, nil
+		}
+		e, err := r.s.entryAt(ctx, r.m.Conversation, seq)
+		if err != nil {
+			return nil, 0, err
+		}
+		if e.Recalled || len(e.Body) == 0 { // since it was looked for
+			continue
+		}
+		if r.deleted.Has(seq) {
+			blank(&e)
+		} else if err := r.present(ctx, &e); err != nil {
+			return nil, 0, err
+		}
+		if bytes -= len(e.Body) + entryOverhead; bytes < 0 && len(page) > 0 {
+			return page, page[0].Seq, nil
+		}
+		page = slices.Insert(page, 0, e)
+	}
+	return page, 0, nil
+}
+
+// threadsAs tells threads of a conversation as their reader has them.
+func (s *Service) threadsAs(ctx context.Context, r *reading, windows []im.Window, mine im.MyState, roots []im.Entry) ([]im.Thread, error) {
+	c := r.m.Conversation
+	var spans []im.LabelSpan
+	var of []int // whose; those of what the reader wrote come first, then all others
+	ask := func(label func(uint64) string) {
+		for i := range roots {
+			for _, span := range threadSpans(c, label(roots[i].Seq), roots[i].Seq, neverSeq, windows) {
+				span.Newest, span.Pos = true, neverSeq
+				spans, of = append(spans, span), append(of, i)
+			}
+		}
+	}
+	ask(func(root uint64) string { return entrycodec.LabelWrote(root, r.user) })
+	own := len(spans)
+	ask(entrycodec.LabelReply)
+	out := make([]im.Labelled, len(spans))
+	if err := s.labels.Labelled(ctx, spans, 1, out); err != nil {
+		return nil, err
+	}
+	all := make([]im.Thread, len(roots))
+	wrote := make([]uint64, len(roots))
+	for k := range out {
+		if len(out[k].Seqs) == 0 {
+			continue
+		}
+		if i := of[k]; k < own {
+			wrote[i] = max(wrote[i], out[k].Seqs[0])
+		} else {
+			all[i].Last = max(all[i].Last, out[k].Seqs[0])
+		}
+	}
+	for i := range all {
+		t, mark := &all[i], mine.Threads.Of(roots[i].Seq)
+		t.Root, t.Read = roots[i], max(mark.Read, wrote[i])
+		t.Follows = mark.Follow == im.FollowYes || mark.Follow == im.FollowWrote && (wrote[i] > 0 || roots[i].Sender == r.user && t.Last > 0)
+		if r.deleted.Has(t.Root.Seq) {
+			blank(&t.Root)
+		} else if err := r.present(ctx, &t.Root); err != nil {
+			return nil, err
+		}
+	}
+	return all, s.unreadOf(ctx, c, windows, all)
+}
+
+// unreadOf counts what of threads is unread: those behind what was read are others'.
+func (s *Service) unreadOf(ctx context.Context, c im.ConversationID, windows []im.Window, all []im.Thread) error {
+	var spans []im.LabelSpan
+	var of []int
+	for i := range all {
+		t := &all[i]
+		if t.Last <= t.Read {
+			continue
+		}
+		for _, span := range threadSpans(c, entrycodec.LabelReply(t.Root.Seq), max(t.Root.Seq, t.Read), neverSeq, windows) {
+			spans, of = append(spans, span), append(of, i)
+		}
+	}
+	out := make([]im.Labelled, len(spans))
+	if err := s.labels.Labelled(ctx, spans, 0, out); err != nil {
+		return err
+	}
+	for k := range out {
+		all[of[k]].Unread += out[k].Count
+	}
+	return nil
+}
+
+// Threads tells the threads of a conversation, or with "" those of all conversations that
+// the actor follows: the one with the newest root first, at most limit behind a cursor, and
+// the cursor of the next page, "" if there is none. A page may be shorter than limit.
+func (s *Service) Threads(ctx context.Context, from im.Actor, c im.ConversationID, cursor string, limit int) ([]im.Thread, string, error) {
+	after, ok := parseMention(cursor)
+	if !ok || c != "" && cursor != "" && after.c != c {
+		return nil, "", im.Wrong("cursor", "is none of this server's")
+	}
+	var found []mention
+	var err error
+	if c == "" {
+		found, err = s.followed(ctx, from.User, after, limit+1)
+	} else {
+		found, err = s.threadsIn(ctx, from.User, c, after, limit+1)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	next := ""
+	if len(found) > limit {
+		found = found[:limit]
+		next = found[limit-1].cursor()
+	}
+	var all []im.Thread
+	for len(found) > 0 { // those of one conversation that follow each other at once
+		n := 1
+		for n < len(found) && found[n].c == found[0].c {
+			n++
+		}
+		some, err := s.threadsAt(ctx, from.User, found[:n])
+		if err != nil && im.CodeOf(err) != im.CodeNotFound { // they were removed meanwhile
+			return nil, "", err
+		}
+		all = append(all, some...)
+		found = found[n:]
+	}
+	if c == "" {
+		all = slices.DeleteFunc(all, func(t im.Thread) bool { return !t.Follows })
+	}
+	return all, next, nil
+}
+
+// threadsIn finds the threads of a conversation.
+func (s *Service) threadsIn(ctx context.Context, u im.UserID, c im.ConversationID, after mention, limit int) ([]mention, error) {
+	_, windows, _, err := s.windowsOf(ctx, u, c)
+	if err != nil {
+		return nil, err
+	}
+	until := uint64(neverSeq)
+	if after.seq > 0 {
+		until = after.seq - 1
+	}
+	seqs, err := s.newestIn(ctx, threadSpans(c, entrycodec.LabelThread, 0, until, windows), limit)
+	found := make([]mention, len(seqs))
+	for i, seq := range seqs {
+		found[i] = mention{c: c, seq: seq}
+	}
+	return found, err
+}
+
+// followed finds threads that a user may follow: they wrote there, or said that they do.
+func (s *Service) followed(ctx context.Context, u im.UserID, after mention, limit int) ([]mention, error) {
+	marks, err := s.markStore.UserMarks(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.labelled(ctx, u, after, limit, func(im.ConversationID) []string { return []string{entrycodec.LabelFollows(u)} })
+	if err != nil {
+		return nil, err
+	}
+	for i := range marks {
+		c := marks[i].Conversation
+		if isNote(c) || marks[i].Mine == "" {
+			continue
+		}
+		for t := range s.mine(&marks[i], c).Threads.All() {
+			if t.Follow != im.FollowYes {
+				continue
+			}
+			e, err := s.entryAt(ctx, c, t.Root)
+			if err != nil || e.Recalled {
+				continue // it is gone, or cannot be read: whoever opens it is told
+			}
+			if m := (mention{c, e.Seq, e.Pos}); after.seq == 0 || newerMention(m, after) > 0 {
+				found = append(found, m)
+			}
+		}
+	}
+	slices.SortFunc(found, newerMention)
+	found = slices.Compact(found)
+	return found[:min(len(found), limit)], nil
+}
+
+// threadsAt reads threads of one conversation that were found.
+func (s *Service) threadsAt(ctx context.Context, u im.UserID, found []mention) ([]im.Thread, error) {
+	r, windows, mine, err := s.windowsOf(ctx, u, found[0].c)
+	if err != nil {
+		return nil, err
+	}
+	var roots []im.Entry
+	for _, m := range found {
+		root, err := s.threadRoot(ctx, u, m.c, m.seq, false)
+		if im.CodeOf(err) == im.CodeNotFound {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !root.Recalled && root.Seq >= mine.ClearedBelow {
+			roots = append(roots, root)
+		}
+	}
+	return s.threadsAs(ctx, r, windows, mine, roots)
+}

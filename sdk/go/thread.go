@@ -1,0 +1,165 @@
+package skein
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/skein-im/skein/wire"
+)
+
+// A thread is what is said below a message, its root (SPEC §4.36). Replies are no messages
+// of the conversation's own line: they are not in its window, do not count as unread, and
+// are read by Conversation.Thread. The root tells how many there are (Message.Replies), and
+// a device that is connected hears of each by a ReplyEvent.
+
+// InThread says the message in the thread of an earlier one, by its seq. That of a reply is
+// taken for its root's; give the root (Message.Thread), so that this device counts it at once.
+func InThread(root uint64) SendOption {
+	return func(s *wire.Send) { s.Thread = root }
+}
+
+// Thread is a thread as the user has it.
+type Thread struct {
+	// Root is its first message as it is now.
+	Root *Message
+	// Last is the seq of its last reply, 0 if there is none.
+	Last uint64
+	// Follows: the user wrote in it, or said that they follow it.
+	Follows bool
+	// Unread are the replies of others behind Read: what the user has read, or wrote.
+	Unread int
+	Read   uint64
+}
+
+func threadOf(t *wire.Thread, user string) *Thread {
+	return &Thread{Root: messageOf(t.GetRoot(), user), Last: t.GetLast(), Follows: t.GetFollows(), Unread: int(t.GetUnread()), Read: t.GetRead()}
+}
+
+// Thread reads the thread of the message seq, or that of the reply seq: at most limit (0:
+// 50; at most 200) of its replies before a seq (0: the last ones), ascending. next is before
+// of the next page, 0 if there is none.
+func (v *Conversation) Thread(ctx context.Context, seq, before uint64, limit int) (t *Thread, replies []*Message, next uint64, err error) {
+	var resp wire.ListThreadResponse
+	req := &wire.ListThreadRequest{Conversation: v.id, Seq: seq, Before: before, Limit: uint32(max(limit, 0))}
+	if err := v.c.Call(ctx, "skein.v1.MessageService/ListThread", req, &resp); err != nil {
+		return nil, nil, 0, err
+	}
+	for _, e := range resp.Entries {
+		replies = append(replies, messageOf(e, v.c.User()))
+	}
+	return threadOf(resp.Thread, v.c.User()), replies, resp.Next, nil
+}
+
+// Threads are the threads of the conversation, the one with the newest root first: at most
+// limit (0: 50; at most 200) behind cursor. next is the cursor of the next page, "" if there
+// is none.
+func (v *Conversation) Threads(ctx context.Context, cursor string, limit int) (all []*Thread, next string, err error) {
+	return v.c.threads(ctx, v.id, cursor, limit)
+}
+
+// Threads are those of all conversations that the user follows, in pages as those of a
+// conversation.
+func (c *Client) Threads(ctx context.Context, cursor string, limit int) (all []*Thread, next string, err error) {
+	return c.threads(ctx, "", cursor, limit)
+}
+
+func (c *Client) threads(ctx context.Context, conversation, cursor string, limit int) (all []*Thread, next string, err error) {
+	var resp wire.ListThreadsResponse
+	req := &wire.ListThreadsRequest{Conversation: conversation, Cursor: cursor, Limit: uint32(max(limit, 0))}
+	if err := c.Call(ctx, "skein.v1.MessageService/ListThreads", req, &resp); err != nil {
+		return nil, "", err
+	}
+	for _, t := range resp.Threads {
+		all = append(all, threadOf(t, c.User()))
+	}
+	return all, resp.Next, nil
+}
+
+// FollowThread follows the thread of the message root, or not any more, whatever the user
+// writes there; it is so on all devices.
+func (v *Conversation) FollowThread(ctx context.Context, root uint64, follow bool) error {
+	_, err := v.SetMyState(ctx, &wire.SetMyStateRequest{Thread: &wire.SetThread{Root: root, Follow: &follow}})
+	return err
+}
+
+// ReadThread says that the user has read the replies of the thread of root up to seq; it is
+// so on all devices, and never goes back.
+func (v *Conversation) ReadThread(ctx context.Context, root, seq uint64) error {
+	_, err := v.SetMyState(ctx, &wire.SetMyStateRequest{Thread: &wire.SetThread{Root: root, Read: &seq}})
+	return err
+}
+
+// ReplyEvent is a reply in a thread: somebody's, or the user's own from another device. An
+// own one of this device is an AckEvent.
+type ReplyEvent struct{ Message *Message }
+
+func (*ReplyEvent) event() {}
+
+// ThreadEvent tells that a reply in a thread was changed: edited, reacted to, pinned. Who
+// shows the thread reads the reply again. That one was taken back is a RecallEvent, whose
+// Message.Thread is the root.
+type ThreadEvent struct {
+	Conversation string
+	Root, Target uint64
+	// Message is the entry that did it.
+	Message *Message
+}
+
+func (*ThreadEvent) event() {}
+
+// isReply tells whether an entry is a message in a thread.
+func isReply(e *wire.Entry) bool { return e.Kind == wire.EntryKind_ENTRY_KIND_THREAD_REPLY }
+
+// threaded is a root as a reply, or the recall of one, leaves it. An ack does not tell what
+// the root comes to: it is one more than before.
+func threaded(root, by *wire.Entry) *wire.Entry {
+	c := proto.Clone(root).(*wire.Entry)
+	c.Amended, c.Replies = by.Seq, by.Replies
+	switch {
+	case by.Replies == nil:
+		c.Replies = &wire.Replies{Count: root.GetReplies().GetCount() + 1, LastAtMs: by.StoredAtMs}
+	case by.Replies.Count == 0:
+		c.Replies = nil
+	}
+	return c
+}
+
+// inThread applies what an entry makes of the root of a thread, and tells it.
+func (k *core) inThread(cv *conv, root uint64, by *wire.Entry, tell bool) {
+	kept := k.kept(cv, root)
+	if kept == nil {
+		k.outside(cv, by, root)
+		return
+	}
+	if kept.Deleted || kept.Recalled || kept.Amended >= by.Seq || kept.Kind != wire.EntryKind_ENTRY_KIND_MESSAGE {
+		return
+	}
+	now := threaded(kept, by)
+	k.change(cv, now)
+	if tell {
+		k.feed(FeedItem{Kind: FeedChanged, Conversation: cv.rec.ID, Seq: root, Entry: now})
+	}
+}
+
+// replied applies a reply.
+func (k *core) replied(cv *conv, e *wire.Entry, tell bool) {
+	k.noteMention(cv, e.Seq, e.Seq, k.mentionsIn(e) && !cv.rec.gone(e.Seq))
+	k.inThread(cv, e.Target, e, tell)
+}
+
+// withdrawn applies the recall of a reply: it never was unread.
+func (k *core) withdrawn(cv *conv, e *wire.Entry, tell bool) {
+	k.noteMention(cv, e.Target, e.Seq, false)
+	if e.Replies != nil {
+		k.inThread(cv, e.Thread, e, tell)
+	}
+}
+
+func (m *Message) setThread(e *wire.Entry) {
+	m.Thread = e.Thread
+	if r := e.Replies; r != nil && !isReply(e) && !amends(e) {
+		m.Replies, m.LastReply = int(r.Count), time.UnixMilli(r.LastAtMs)
+	}
+}
