@@ -25,9 +25,15 @@ func (f *fake) amend(e *wire.Entry) {
 	t := proto.Clone(now[e.Target-1]).(*wire.Entry)
 	switch {
 	case e.Kind == wire.EntryKind_ENTRY_KIND_RECALL:
+		if isReply(t) && !t.Recalled {
+			f.leaves(t, e)
+		}
 		t = erased(t, e.Seq)
 	case t.Recalled:
 		return // a real server refuses it
+	case isReply(e):
+		e.Replies = &wire.Replies{Count: t.GetReplies().GetCount() + 1, LastAtMs: e.StoredAtMs}
+		t = threaded(t, e)
 	case e.Kind == wire.EntryKind_ENTRY_KIND_REACTION:
 		t = f.reacts(t, e)
 	case e.Kind == wire.EntryKind_ENTRY_KIND_STREAM:
@@ -45,6 +51,17 @@ func (f *fake) amend(e *wire.Entry) {
 		t.Content, t.Amended = e.Content, e.Seq
 	}
 	now[e.Target-1] = t
+}
+
+// leaves has the recall of a reply say what its root comes to, and the root say so.
+func (f *fake) leaves(reply, recall *wire.Entry) {
+	now := f.journal[recall.Conversation]
+	root := now[reply.Target-1]
+	if recall.Thread = reply.Target; root.Recalled {
+		return
+	}
+	recall.Replies = &wire.Replies{Count: root.GetReplies().GetCount() - 1, LastAtMs: root.GetReplies().GetLastAtMs()}
+	now[reply.Target-1] = threaded(root, recall)
 }
 
 // reacts counts a reaction in its target, and sets what the entry tells of that.

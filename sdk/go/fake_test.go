@@ -244,10 +244,14 @@ func (f *fake) send(c *fakeConn, s *wire.Send) {
 	default:
 		e := f.byID[f.user+string(s.Id)]
 		if e == nil {
-			e = f.append(c, &wire.Entry{
+			e = &wire.Entry{
 				Conversation: s.Conversation, Id: s.Id, Sender: f.user, Kind: wire.EntryKind_ENTRY_KIND_MESSAGE,
 				Content: s.Content, ReplyTo: s.ReplyTo, Mentions: s.Mentions, Extra: s.Extra,
-			})
+			}
+			if s.Thread != 0 {
+				e.Kind, e.Target, e.Thread = wire.EntryKind_ENTRY_KIND_THREAD_REPLY, s.Thread, s.Thread
+			}
+			e = f.append(c, e)
 		}
 		ack := &wire.SendAck{Id: s.Id, Conversation: e.Conversation, Seq: e.Seq, StoredAtMs: e.StoredAtMs, Count: e.Count, Pos: e.Pos}
 		if !v.noAck {
