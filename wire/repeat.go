@@ -34,7 +34,7 @@ var repeats = map[string]Repeat{
 	"GroupService/GetGroup":       RepeatReads, "GroupService/ListMembers": RepeatReads, "GroupService/ListInvitations": RepeatReads, "GroupService/ListBans": RepeatReads,
 	"GroupService/ListInviteLinks": RepeatReads, "GroupService/GetInviteLink": RepeatReads, "GroupService/ListJoinRequests": RepeatReads,
 	"MediaService/GetMedia": RepeatReads, "MediaService/LinkMedia": RepeatReads, "MediaService/ListStickers": RepeatReads,
-	"MessageService/ListEdits": RepeatReads, "MessageService/ListReactions": RepeatReads, "MessageService/ListReaders": RepeatReads, "MessageService/ListPins": RepeatReads, "MessageService/ListMentions": RepeatReads, "MessageService/SearchMessages": RepeatReads, "MessageService/ListVotes": RepeatReads, "MessageService/ListScheduled": RepeatReads, "MessageService/ListEntries": RepeatReads, "MessageService/ListConversations": RepeatReads,
+	"MessageService/ListEdits": RepeatReads, "MessageService/ListReactions": RepeatReads, "MessageService/ListReaders": RepeatReads, "MessageService/ListPins": RepeatReads, "MessageService/ListThread": RepeatReads, "MessageService/ListThreads": RepeatReads, "MessageService/ListMentions": RepeatReads, "MessageService/SearchMessages": RepeatReads, "MessageService/ListVotes": RepeatReads, "MessageService/ListScheduled": RepeatReads, "MessageService/ListEntries": RepeatReads, "MessageService/ListConversations": RepeatReads,
 	"AdminService/ListUsers": RepeatReads, "AdminService/ListUserSessions": RepeatReads,
 }
 

@@ -87,7 +87,7 @@ type cell struct {
 }
 
 // matrix has at least one row for every method.
-var matrix = slices.Concat(mostCells, securityCells, providerCells, guestCells, stickerCells)
+var matrix = slices.Concat(mostCells, securityCells, providerCells, guestCells, stickerCells, threadCells)
 var mostCells = []cell{
 	{"AccountService/Register", "", anyone, func(s *scene) proto.Message {
 		return &wire.RegisterRequest{Username: "new-" + s.bob.username, Password: password}
@@ -336,27 +336,6 @@ var mostCells = []cell{
 	{"MessageService/ListPins", "group", whoReads, func(s *scene) proto.Message { return &wire.ListPinsRequest{Conversation: s.group} }},
 	{"MessageService/ListPins", "chat", friends, func(s *scene) proto.Message { return &wire.ListPinsRequest{Conversation: s.chat} }},
 	{"MessageService/ListPins", "bob's feed", nobody, func(s *scene) proto.Message { return &wire.ListPinsRequest{Conversation: "me:" + s.bob.id} }},
-	{"MessageService/ListThread", "group", whoReads, func(s *scene) proto.Message {
-		return &wire.ListThreadRequest{Conversation: s.group, Seq: s.said}
-	}},
-	{"MessageService/ListThread", "chat", friends, func(s *scene) proto.Message {
-		return &wire.ListThreadRequest{Conversation: s.chat, Seq: s.whisper}
-	}},
-	{"MessageService/ListThread", "bob's feed", nobody, func(s *scene) proto.Message {
-		return &wire.ListThreadRequest{Conversation: "me:" + s.bob.id, Seq: 1}
-	}},
-	{"MessageService/ListThreads", "", users, func(*scene) proto.Message { return &wire.ListThreadsRequest{} }},
-	{"MessageService/ListThreads", "group", whoReads, func(s *scene) proto.Message { return &wire.ListThreadsRequest{Conversation: s.group} }},
-	{"MessageService/ListThreads", "chat", friends, func(s *scene) proto.Message { return &wire.ListThreadsRequest{Conversation: s.chat} }},
-	{"MessageService/ListThreads", "bob's feed", nobody, func(s *scene) proto.Message {
-		return &wire.ListThreadsRequest{Conversation: "me:" + s.bob.id}
-	}},
-	{"MessageService/SendMessage", "in a thread", inGroup, func(s *scene) proto.Message {
-		return &wire.SendMessageRequest{Conversation: s.group, Content: text("hello"), Thread: s.said}
-	}},
-	{"MessageService/SendMessage", "in a thread of the chat", friends, func(s *scene) proto.Message {
-		return &wire.SendMessageRequest{Conversation: s.chat, Content: text("hello"), Thread: s.whisper}
-	}},
 	{"MessageService/ListMentions", "", users, func(*scene) proto.Message { return &wire.ListMentionsRequest{} }},
 	{"MessageService/SearchMessages", "all", users, func(*scene) proto.Message { return &wire.SearchMessagesRequest{Query: "x"} }},
 	{"MessageService/SearchMessages", "group", whoReads, func(s *scene) proto.Message { return &wire.SearchMessagesRequest{Query: "x", Conversation: s.group} }},

@@ -171,6 +171,10 @@ func MyState(s *im.MyState) *wire.MyState {
 	}
 }
 
+// ThreadOf is the root of the thread that an amendment's target is a reply of, 0 if it is
+// none.
+func ThreadOf(e *im.Entry) uint64 { return entrycodec.ThreadOf(e.Body) }
+
 // Threads translates threads.
 func Threads(all []im.Thread) (out []*wire.Thread) {
 	for i := range all {

@@ -15,6 +15,7 @@ type conversation struct {
 	from    uint64 // what is before it the user cleared
 	head    uint64
 	members bool
+	threads []uint64 // messages that may have replies
 }
 
 // base is its name in the zip: ids have no dot.
@@ -129,9 +130,56 @@ func (e *export) histories() error {
 		if err := e.file(c.base()+".jsonl", func() error { return e.history(c) }); err != nil {
 			return err
 		}
+		if len(c.threads) > 0 {
+			if err := e.file(c.base()+".threads.jsonl", func() error { return e.threads(c) }); err != nil {
+				return err
+			}
+		}
 		if err := e.uploads(); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// threads writes the replies of a conversation, thread by thread, the newest page of each
+// first: as ListThread tells them.
+func (e *export) threads(c *conversation) error {
+	for _, root := range c.threads {
+		for before := uint64(0); ; {
+			if err := e.step(); err != nil {
+				return err
+			}
+			var page wire.ListThreadResponse
+			err := e.call("MessageService/ListThread", &wire.ListThreadRequest{Conversation: string(c.id), Seq: root, Before: before, Limit: 200}, &page)
+			if hidden(err) { // it is gone meanwhile
+				e.leftOut = append(e.leftOut, leftOut{Conversation: string(c.id), Seq: root, Why: gone})
+				break
+			}
+			if err != nil {
+				return err
+			}
+			for _, entry := range page.GetEntries() {
+				if err := e.entry(c, entry); err != nil {
+					return err
+				}
+			}
+			if before = page.GetNext(); before == 0 {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// entry writes one, and notes the uploads that it names.
+func (e *export) entry(c *conversation, entry *wire.Entry) error {
+	if err := e.line(entry); err != nil {
+		return err
+	}
+	e.stats.Entries++
+	for _, m := range entry.GetMedia() {
+		e.want(m.GetId(), place{Conversation: c.id, Seq: entry.GetSeq()})
 	}
 	return nil
 }
@@ -197,12 +245,11 @@ func (e *export) history(c *conversation) error {
 			if entry.GetSeq() > c.head {
 				return nil
 			}
-			if err := e.line(entry); err != nil {
+			if err := e.entry(c, entry); err != nil {
 				return err
 			}
-			e.stats.Entries++
-			for _, m := range entry.GetMedia() {
-				e.want(m.GetId(), place{Conversation: c.id, Seq: entry.GetSeq()})
+			if entry.GetReplies() != nil || entry.GetRecalled() {
+				c.threads = append(c.threads, entry.GetSeq())
 			}
 		}
 		switch last := page.GetLastSeq(); {

@@ -3,7 +3,7 @@ package gateway
 import (
 	"math"
 
-	"github.com/skein-im/skein/internal/entrycodec"
+	"github.com/skein-im/skein/internal/contract"
 	"github.com/skein-im/skein/internal/gateway/here"
 	"github.com/skein-im/skein/internal/gateway/outgoing"
 	"github.com/skein-im/skein/internal/im"
@@ -369,7 +369,7 @@ func lowestTarget(es []im.Entry) uint64 {
 	for i := range es {
 		if t := es[i].Target; t != 0 {
 			low = min(low, t)
-			if root := entrycodec.ThreadOf(es[i].Body); root != 0 { // it amends a reply
+			if root := contract.ThreadOf(&es[i]); root != 0 { // it amends a reply
 				low = min(low, root)
 			}
 		}

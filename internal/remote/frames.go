@@ -205,6 +205,7 @@ func putParcel(b []byte, p *im.Parcel) []byte {
 		case p.MyState != nil:
 			b = putString(putMyState(append(b, parcelMyState), p.MyState), p.MyState.Folder)
 			b = binary.AppendUvarint(binary.AppendUvarint(b, p.MyState.HiddenCount), p.MyState.UnreadAt)
+			b = putString(b, p.MyState.Threads)
 		case p.Typing != nil:
 			b = putString(append(b, parcelTyping), p.Typing.Conversation)
 			b = putString(b, p.Typing.User)
@@ -309,6 +310,7 @@ func readParcel(data []byte) (p im.Parcel, ok bool) {
 	case parcelMyState:
 		s := in.myState()
 		s.Folder, s.HiddenCount, s.UnreadAt = in.string(), in.uint(), in.uint()
+		s.Threads = im.ThreadMarks(in.string())
 		p.MyState, ok = &s, true
 	case parcelTyping:
 		p.Typing = &im.ParcelTyping{Conversation: im.ConversationID(in.string()), User: im.UserID(in.string())}

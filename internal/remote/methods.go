@@ -120,6 +120,7 @@ func putState(b []byte, s *im.ConversationState) []byte {
 		}
 		b = binary.AppendUvarint(binary.AppendUvarint(b, s.Mine.HiddenCount), s.Mine.UnreadAt)
 		b = binary.AppendUvarint(b, s.Floor)
+		b = putString(b, s.Mine.Threads)
 		return b
 	})
 }
@@ -211,6 +212,7 @@ func (r *reader) state() im.ConversationState {
 	}
 	s.Mine.HiddenCount, s.Mine.UnreadAt = in.uint(), in.uint()
 	s.Floor = in.uint()
+	s.Mine.Threads = im.ThreadMarks(in.string())
 	r.also(in)
 	return s
 }

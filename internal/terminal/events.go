@@ -27,6 +27,8 @@ func (c *Chat) onEvent(ctx context.Context, e skein.Event) {
 		if e.Message.Conversation == c.current() {
 			c.show(ctx, e.Message)
 		}
+	case *skein.ReplyEvent:
+		c.onReply(ctx, e.Message)
 	case *skein.GroupEvent:
 		c.onTimeline(ctx, e.Conversation, e.Message)
 	case *skein.InvitationEvent:

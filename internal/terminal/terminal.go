@@ -282,6 +282,7 @@ func saying(m *skein.Message, between string) string {
 	if m.Pinned != nil {
 		text += "  📌"
 	}
+	text += repliesText(m)
 	text += strings.ReplaceAll(pollText(m), "  [", between+"[")
 	for i, r := range m.Reactions {
 		if i == 0 {
