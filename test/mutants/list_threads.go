@@ -1,0 +1,45 @@
+package main
+
+// threads are bugs of threads (SPEC §4.36).
+var threads = []Mutant{
+	{
+		Name: "recalled-replies-count", Breaks: "4.36: a root says how many replies there are that were not taken back",
+		Hunks:   []Hunk{{messagingDir + "/amend.go", "if err == nil && target.Kind == im.EntryReply {", "if err == nil && target.Kind == im.EntryPin {"}},
+		Package: messagingDir, Test: "TestThreadRecalls",
+	},
+	{
+		Name: "threads-in-threads", Breaks: "4.36: a reply to a reply goes to its root",
+		Hunks:   []Hunk{{messagingDir + "/thread.go", "if root.Kind != im.EntryReply {", "if root.Kind != im.EntryPin {"}},
+		Package: messagingDir, Test: "TestThread",
+	},
+	{
+		Name: "thread-of-what-is-not-theirs", Breaks: "4.36: who may not read a message is told nothing of its thread",
+		Hunks:   []Hunk{{messagingDir + "/amend.go", "err == nil && !may {\n\t\t\terr = errNoMessage", "err == nil && !may && u == \"\" {\n\t\t\terr = errNoMessage"}},
+		Package: messagingDir, Test: "TestWhoMayReply",
+	},
+	{
+		Name: "root-of-a-changed-reply-untold", Breaks: "4.36: what was done to a reply touches its root",
+		Hunks:   []Hunk{{messagingDir + "/threads.go", "\t\tr.touched[e.Target] = root\n", "\t\t_ = root\n"}},
+		Package: messagingDir, Test: "TestThreadRecalls",
+	},
+	{
+		Name: "replies-that-see-another-root", Breaks: "4.36: of replies at once each counts, once",
+		Hunks:   []Hunk{{messagingDir + "/thread.go", "m := &amending{after: after, kept: e.Body", "m := &amending{kept: e.Body"}},
+		Package: messagingDir, Test: "TestRepliesAtOnce",
+	},
+	{
+		Name: "mention-in-a-thread-uncounted", Breaks: "4.36: a mention in a reply counts, though nothing is unread by it",
+		Hunks:   []Hunk{{messagingDir + "/unread.go", "ask.addQuiet(n, v.m.Conversation, own.Read, v.head.Seq, st.Mine.Deleted)", "_ = own"}},
+		Package: messagingDir, Test: "TestMentionInThread",
+	},
+	{
+		Name: "half-a-recall-of-a-reply", Breaks: "4.36: a reply is taken back together with what that makes of its root",
+		Hunks:   []Hunk{{"internal/journal/pebble/amend.go", "if t.changed != nil {", "if t.changed != nil && t.recalled == nil {"}},
+		Package: "internal/journal/pebble", Test: "TestThreadProcessIsKilled",
+	},
+	{
+		Name: "recalled-reply-was-unread", Breaks: "4.36: a reply never is unread, so its recall takes nothing away",
+		Hunks:   []Hunk{{sdkDir + "/apply.go", "if e.Thread != 0 {\n\t\t\tk.withdrawn", "if e.Thread == 1<<63 {\n\t\t\tk.withdrawn"}},
+		Package: sdkDir, Test: "TestThreads",
+	},
+}
