@@ -38,14 +38,19 @@ func TestAmendmentsOfWhatIsNotTheirs(t *testing.T) {
 				for _, c := range append(w.all, late, all, came) {
 					c.heard()
 				}
-				for target, hidden := range map[uint64]bool{2: true, 5: false} {
+				// The last one amends a reply in a thread whose root is 2.
+				for _, tt := range []struct {
+					target, root uint64
+					hidden       bool
+				}{{2, 0, true}, {5, 0, false}, {5, 2, true}} {
+					target, hidden := tt.target, tt.hidden
 					part := fmt.Sprintf("part grp:g#%d= and", target)
 					w.g.ToGroup(grp, im.Parcel{Custom: &im.CustomSignal{Conversation: grp, User: "u0", Type: im.SignalPart, Data: entrycodec.PartSignal(target, 0, 1, " and")}})
 					w.g.Flush()
 					w.all[0].hears(t, part) // its author's other devices as well
 					all.hears(t, part)
 					for _, c := range []*scriptConn{late, came} {
-						if hidden {
+						if hidden && tt.root == 0 {
 							c.hears(t)
 						} else {
 							c.hears(t, part)
@@ -54,6 +59,9 @@ func TestAmendmentsOfWhatIsNotTheirs(t *testing.T) {
 					w.last++
 					e := entry(grp, w.last, "edited")
 					e.Target = target
+					if tt.root != 0 {
+						e.Body = entrycodec.InThread(e.Body, tt.root)
+					}
 					w.toGroup(grp, e)
 					time.Sleep(2 * paceEvery)
 					push, heads := fmt.Sprintf("push grp:g#%d=edited", w.last), fmt.Sprintf("heads grp:g#%d", w.last)

@@ -253,7 +253,9 @@ func (s *Service) stream(ctx context.Context, e *im.Entry, m *amending, target *
 		if err != nil {
 			return err
 		}
-		s.tellPart(k, target.Sender, d.replaced, &g)
+		if target.Kind == im.EntryMessage { // of a reply nobody knows here who may read its root
+			s.tellPart(k, target.Sender, d.replaced, &g)
+		}
 		if !g.store {
 			s.streams.arm(s.streamed.StoreEvery, s.flushStreams)
 			return errSame

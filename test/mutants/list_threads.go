@@ -24,7 +24,7 @@ var threads = []Mutant{
 	},
 	{
 		Name: "replies-that-see-another-root", Breaks: "4.36: of replies at once each counts, once",
-		Hunks:   []Hunk{{messagingDir + "/thread.go", "m := &amending{after: after, kept: e.Body", "m := &amending{kept: e.Body"}},
+		Hunks:   []Hunk{{messagingDir + "/thread.go", "\troot.Body = m.amend.Body\n\tm.labels", "\tm.labels"}},
 		Package: messagingDir, Test: "TestRepliesAtOnce",
 	},
 	{
