@@ -11,7 +11,7 @@ import { KIND, type Entry, type Reaction } from "./wire.js"
  */
 
 const knownAmendments: ReadonlySet<unknown> = new Set([
-  KIND.recall, KIND.edit, KIND.reaction, KIND.pin, KIND.vote, KIND.pollEnd, KIND.stream, KIND.preview,
+  KIND.recall, KIND.edit, KIND.reaction, KIND.pin, KIND.vote, KIND.pollEnd, KIND.stream, KIND.preview, KIND.threadReply,
 ])
 
 export function amends(e: Entry): boolean {
@@ -76,6 +76,11 @@ function amended(e: Entry, by: Entry): Entry {
     case KIND.preview:
       set(["preview"])
       break
+    case KIND.threadReply:
+    case KIND.recall: // of a reply
+      set(["replies"])
+      if ((by.replies?.count ?? 0) === 0) delete out.replies
+      break
     default: {
       const poll = polled(e, by)
       if (poll !== undefined) out.poll = poll
@@ -95,6 +100,9 @@ function ours(k: Core, e: Entry): Entry {
 export function latest(e: Entry, other: Entry | undefined): Entry {
   if (other === undefined) return e
   if (amends(other)) {
+    if (other.kind === KIND.recall && other.thread === e.seq) {
+      return other.replies !== undefined && other.seq > e.amended && e.recalled !== true ? amended(e, other) : e
+    }
     if (other.target !== e.seq || e.recalled === true) return e
     if (other.kind === KIND.recall) return erased(e, other.seq)
     return other.seq > e.amended && knownAmendments.has(other.kind) ? amended(e, other) : e
@@ -103,7 +111,17 @@ export function latest(e: Entry, other: Entry | undefined): Entry {
 }
 
 /** Applies a recall that was pushed. Whether that is news: what it made of its target may have been told before. */
-export function recall(k: Core, cv: Conv, e: Entry): boolean {
+export function recall(k: Core, cv: Conv, e: Entry, tell: boolean): boolean {
+  if (e.thread !== undefined) { // of a reply in a thread, which is not unread and not in the window (SPEC §4.36)
+    noteMention(k, cv, e.target, e.seq, false)
+    const root = cv.entry(e.thread)
+    const now = root === undefined || root.deleted === true ? root : latest(root, e)
+    if (now !== undefined && now !== root) {
+      change(k, cv, now)
+      if (tell && !hides(cv.rec, now)) k.feed({ kind: "changed", conversation: cv.rec.id, seq: now.seq }, now)
+    }
+    return true
+  }
   recalled(k, cv, e.target, e.seq)
   const kept = cv.entry(e.target)
   if (kept === undefined) {
@@ -119,6 +137,7 @@ export function revise(k: Core, cv: Conv, entry: Entry, tell: boolean): void {
   const e = ours(k, entry)
   const kept = cv.entry(e.target)
   if (kept?.deleted === true) return // of what is gone
+  if (e.kind === KIND.threadReply) noteMention(k, cv, e.seq, e.seq, mentionsIn(k, e) && !gone(cv.rec, e.seq))
   if (e.kind === KIND.edit && (kept === undefined || (kept.amended < e.seq && kept.recalled !== true))) {
     noteMention(k, cv, e.target, e.seq, mentionsIn(k, e) && !gone(cv.rec, e.target))
   }

@@ -168,7 +168,7 @@ export function apply(k: Core, cv: Conv, entry: Entry, quiet: boolean): void {
 function tellApplied(k: Core, cv: Conv, e: Entry, acked: boolean, news: boolean, kept: Entry): void {
   const { id } = cv.rec
   if (e.kind === KIND.recall) {
-    if (recall(k, cv, e) && news) k.feed({ kind: "recalled", conversation: id, seq: e.target, by: e.sender ?? "" })
+    if (recall(k, cv, e, news) && news) k.feed({ kind: "recalled", conversation: id, seq: e.target, by: e.sender ?? "" })
     return
   }
   if (amends(e)) {

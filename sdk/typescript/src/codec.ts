@@ -15,6 +15,7 @@ const newest: Shape = { seq: "U", storedAtMs: "U" }
 const media: Shape = { bytes: "u" }
 const entry: Shape = {
   seq: "U", storedAtMs: "U", count: "U", target: "U", amended: "U", replyTo: "u", editedAtMs: "u",
+  thread: "u", replies: { lastAtMs: "u" },
   event: { untilMs: "u" },
   poll: { untilMs: "u", endedAtMs: "u" },
   pinned: { atMs: "u" },
@@ -23,6 +24,7 @@ const entry: Shape = {
 }
 const mine: Shape = {
   revision: "U", mutedUntilMs: "u", clearedBelow: "u", hiddenCount: "u", unreadAt: "u", deleted: { first: "U", last: "U" },
+  threads: { root: "U", read: "U" },
 }
 const state: Shape = {
   seq: "U", count: "U", lastAtMs: "U", firstSeq: "U", untilSeq: "U", readSeq: "U", unread: "U", peerReceived: "U", peerRead: "U",

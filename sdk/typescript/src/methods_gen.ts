@@ -42,6 +42,8 @@ const repeats: Readonly<Record<string, Repeat>> = {
   "skein.v1.MessageService/ListReactions": "reads",
   "skein.v1.MessageService/ListReaders": "reads",
   "skein.v1.MessageService/ListScheduled": "reads",
+  "skein.v1.MessageService/ListThread": "reads",
+  "skein.v1.MessageService/ListThreads": "reads",
   "skein.v1.MessageService/ListVotes": "reads",
   "skein.v1.MessageService/MarkRead": "same",
   "skein.v1.MessageService/RecallMessage": "same",

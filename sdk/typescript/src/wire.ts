@@ -151,6 +151,10 @@ export interface Entry {
   media?: Media[]
   noPreview?: boolean
   preview?: Preview
+  /** The root of the thread that a reply, or what amends one, is in. SPEC §4.36. */
+  thread?: number
+  /** The thread that begins with this message; of a reply and its recall what it comes to by then. */
+  replies?: { count?: number; lastAtMs?: number }
 }
 
 export interface Newest {
@@ -369,4 +373,5 @@ export const KIND = {
   pollEnd: "ENTRY_KIND_POLL_END",
   stream: "ENTRY_KIND_STREAM",
   preview: "ENTRY_KIND_PREVIEW",
+  threadReply: "ENTRY_KIND_THREAD_REPLY",
 } as const
