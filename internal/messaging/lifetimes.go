@@ -56,6 +56,9 @@ type periodKey struct {
 type goneTo struct {
 	to   uint64
 	next time.Time
+	// until was the period's last entry then. It moves on by one when the period behind it
+	// had no entry, and that one may have been stored long ago.
+	until uint64
 }
 
 func (l *lifetimes) init() {
@@ -183,7 +186,7 @@ func (s *Service) goneOf(ctx context.Context, c im.ConversationID, p im.Period) 
 	if p.Until != 0 && to >= p.Until {
 		return p.Until, nil
 	}
-	if now.Before(known.next) {
+	if now.Before(known.next) && known.until == p.Until {
 		return to, nil
 	}
 	next, err := s.lookGone(ctx, c, p, to, now)
@@ -211,7 +214,7 @@ func (s *Service) lookGone(ctx context.Context, c im.ConversationID, p im.Period
 		last = min(last, p.Until)
 	}
 	// Whatever is stored from now on goes a lifetime from now, at the earliest.
-	out := goneTo{to: to, next: now.Add(p.Lifetime)}
+	out := goneTo{to: to, next: now.Add(p.Lifetime), until: p.Until}
 	from, end := to+1, last+1 // the first that is alive is one of them
 	for step := uint64(1); from < end; step *= 4 {
 		at := min(from+step-1, last)

@@ -244,6 +244,21 @@ func TestGoneIsNotFound(t *testing.T) {
 
 // The directory is asked about a conversation once in half a minute by those who read in
 // it, each time by a sync, and never by who writes.
+// A lifetime was changed, and changed again before anybody wrote: the entry of the first
+// change is the last one of the period before it, and gone in its time, although that period
+// was looked at when it ended one entry earlier.
+func TestPeriodThatEndsLater(t *testing.T) {
+	w, f, g := perishing(t, []im.Window{{First: 1}}, im.Period{After: 10, Until: 19, Lifetime: 20 * time.Minute}, im.Period{After: 20})
+	f.is(saidAt(39).Add(30 * time.Second))
+	left := append(theirs([]im.Window{{First: 1, Until: 10}}), theirs([]im.Window{{First: 20, Until: 40}})...)
+	w.reads("bob", g, left) // all of it is gone: nothing of it will be for the next 20 minutes
+	f.mu.Lock()
+	f.all[g] = []im.Period{{After: 10, Until: 20, Lifetime: 20 * time.Minute}, {After: 21}}
+	f.mu.Unlock()
+	f.is(saidAt(41))
+	w.reads("bob", g, slices.DeleteFunc(left, func(seq uint64) bool { return seq == 20 }))
+}
+
 func TestPeriodsAreAskedForSeldom(t *testing.T) {
 	w, f, g := perishing(t, []im.Window{{First: 1}})
 	if f.asked != 0 {
