@@ -64,6 +64,7 @@ RACE := -race -gcflags='modernc.org/...=-d=checkptr=0' -gcflags='modernc.org/sql
 test: deps $(TOOLS)/gotestsum test-ts ## all tests, with the race detector
 	$(TOOLS)/gotestsum --format pkgname-and-test-fails -- $(RACE) -timeout 18m -p $(PACKAGES) ./...
 	cd test/oidc && $(GO) test -timeout 5m ./... # a module of its own: a real provider of OpenID Connect
+	cd test/s3 && $(GO) test -timeout 10m ./... # another one: a real S3-compatible server
 
 # The SDK in TypeScript: installs what its tests need, from its lock file, and runs them; the scenarios of
 # sdk/conformance among them, against bin/skein-lab. Needs Node 20 or later.
