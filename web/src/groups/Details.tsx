@@ -1,12 +1,13 @@
 import { Plural, Trans, useLingui } from "@lingui/react/macro"
-import { Ban, Eraser, Link2, LogOut, Megaphone, Pencil, Settings2, Trash2, UserRoundCheck, UsersRound } from "lucide-react"
+import { Ban, Eraser, Images, Link2, LogOut, Megaphone, Pencil, Settings2, Trash2, UserRoundCheck, UsersRound } from "lucide-react"
 import { useState } from "react"
-import { useLocation } from "wouter"
+import { useLocation, useSearchParams } from "wouter"
 import { dm } from "@skein-im/client"
 import { useClient, useConversation } from "@skein-im/react"
 import { Badge, Button, Confirm, ErrorNote, Loading, Note } from "../ui/index.js"
 import { GroupFace } from "../people/Person.js"
 import { Profile } from "../people/Profile.js"
+import { Gallery } from "../search/Gallery.js"
 import { Bans } from "./Bans.js"
 import { GroupAbout } from "./GroupAbout.js"
 import { GroupSettings } from "./GroupSettings.js"
@@ -23,8 +24,20 @@ import s from "./Groups.module.css"
 
 /** All about a conversation: who is in it, how it is set, what the user made of it for themselves. */
 export function Details({ conversation }: { conversation: string }) {
+  const { t } = useLingui()
+  const [, go] = useLocation()
+  const [search] = useSearchParams()
+  if (search.has("media")) {
+    return <Pane title={t`Pictures, files, links`} onBack={() => go(`/c/${conversation}/details`, { replace: true })}><Gallery conversation={conversation} /></Pane>
+  }
   if (conversation.startsWith("grp:")) return <OfGroup conversation={conversation} />
   return <OfDirect conversation={conversation} />
+}
+
+/** The door to what was sent besides words. Its page has an address of its own. */
+function MediaDoor({ conversation }: { conversation: string }) {
+  const [, go] = useLocation()
+  return <section className={s.block}><Way icon={<Images />} onClick={() => go(`/c/${conversation}/details?media`)}><Trans>Pictures, files, links</Trans></Way></section>
 }
 
 function useClose(conversation: string): () => void {
@@ -41,6 +54,7 @@ function OfDirect({ conversation }: { conversation: string }) {
   return (
     <Pane title={saved ? t`Saved messages` : t`Details`} onClose={close}>
       {saved ? <Note><Trans>What you write here is for you alone, on all your devices.</Trans></Note> : peer !== "" && <Profile user={peer} />}
+      <MediaDoor conversation={conversation} />
       <MyThings conversation={conversation} />
       <Lifetime conversation={conversation} may />
       <Retention conversation={conversation} />
@@ -68,6 +82,7 @@ function OfGroup({ conversation }: { conversation: string }) {
     return (
       <Pane title={t`Details`} onClose={close}>
         <Note><Trans>You are not in this group any more. What was said while you were stays readable here.</Trans></Note>
+        <MediaDoor conversation={conversation} />
         <MyThings conversation={conversation} />
         <section className={s.block}><Clear conversation={conversation} /></section>
       </Pane>
@@ -107,6 +122,7 @@ function GroupMain({ group, onPage, onClose, onChanged }: { group: Group; onPage
       </div>
       {group.announcement && <section className={s.notice}><h3><Megaphone aria-hidden="true" className="visually-hidden" /><Trans>Announcement</Trans></h3><p>{group.announcement}</p></section>}
       <Extra of={group.extra} />
+      <MediaDoor conversation={id} />
       {may.manage && <Manage group={group} onPage={onPage} />}
       <MyThings conversation={id}>{may.nickname && <Nickname group={group} />}</MyThings>
       <Lifetime conversation={id} may={may.manage} />

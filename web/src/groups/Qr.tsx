@@ -17,11 +17,11 @@ export function pathOf(rows: readonly (readonly boolean[])[]): string {
 }
 
 /** An address to be read by a phone's camera. Dark on light in every theme: not all readers take it otherwise. */
-export function Qr({ text }: { text: string }) {
+export function Qr({ text, label }: { text: string; label?: string }) {
   const { t } = useLingui()
   const { size, path } = useMemo(() => {
     const { size, data } = encode(text, { ecc: "M", border: 2 })
     return { size, path: pathOf(data) }
   }, [text])
-  return <svg viewBox={`0 0 ${size} ${size}`} role="img" aria-label={t`QR code of ${text}`} shapeRendering="crispEdges"><path d={path} fill="currentColor" /></svg>
+  return <svg viewBox={`0 0 ${size} ${size}`} role="img" aria-label={label ?? t`QR code of ${text}`} shapeRendering="crispEdges"><path d={path} fill="currentColor" /></svg>
 }

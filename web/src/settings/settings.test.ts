@@ -4,7 +4,6 @@ import { fromBase64url, sameBytes, toBase64url } from "./base64url.js"
 import { centred, mostZoom, moved, resultSide, squareOf, within } from "./crop.js"
 import { dayToMs, localDay, localMinute, minuteToMs } from "./dates.js"
 import { blamed, fieldOf, sentence } from "./fields.js"
-import { pathOf } from "./QrCode.js"
 import { minutesOf, minuteText } from "./quiet.js"
 import { wholeUnits } from "./spans.js"
 
@@ -81,10 +80,6 @@ describe("times of the browser's fields", () => {
       expect(minuteToMs(t)).toBeUndefined()
     }
   })
-})
-
-test("the dark modules of a code are one rectangle for each run", () => {
-  expect(pathOf([[true, true, false, true], [false, false, false, false], [false, true, true, false]])).toBe("M0 0h2v1h-2zM3 0h1v1h-1zM1 2h2v1h-2z")
 })
 
 test("a length of time is told in the largest whole unit", () => {
