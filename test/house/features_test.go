@@ -61,6 +61,9 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
+// A test in TypeScript is named by its directory and its title: `sdk/typescript "its title"`.
+var namedTitle = regexp.MustCompile("`([a-z0-9/_-]+) \"([^\"`]+)\"`")
+
 var namedTest = regexp.MustCompile("`([a-z0-9/_-]+) (Test[A-Za-z0-9_]+)(/[^`]+)?`")
 
 // testsIn are the tests that a line of a page names; one that is not there is an error.
@@ -72,7 +75,36 @@ func testsIn(t *testing.T, page string, n int, line string) [][]string {
 			t.Errorf("%s:%d: there is no %s", page, n, m[0])
 		}
 	}
+	for _, m := range namedTitle.FindAllStringSubmatch(line, -1) {
+		if !hasTitle(t, m[1], m[2]) {
+			t.Errorf("%s:%d: there is no %s", page, n, m[0])
+		}
+		tests = append(tests, m)
+	}
 	return tests
+}
+
+// hasTitle looks for the title of a test in the files *.test.ts of a directory and of those below it.
+func hasTitle(t *testing.T, dir, title string) bool {
+	t.Helper()
+	found := false
+	err := filepath.WalkDir(filepath.Join("../..", dir), func(path string, d os.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "node_modules" || d.Name() == "dist"):
+			return filepath.SkipDir
+		case !strings.HasSuffix(path, ".test.ts") && !strings.HasSuffix(path, ".test.tsx"):
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		found = found || strings.Contains(string(text), `test("`+title+`"`) || strings.Contains(string(text), `it("`+title+`"`)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
 }
 
 // hasTest looks for a test in a package, and for the name of a subtest in its files.
