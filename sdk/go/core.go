@@ -112,6 +112,11 @@ func newCore(c *Client, snap *Snapshot) *core {
 	k.syncer.init()
 	k.marks.init()
 	k.goneAsk = map[*conv]struct{}{}
+	for _, cv := range k.convs {
+		if cv.rec.Unsure {
+			k.unsure[cv] = struct{}{} // the first Sync, or the list behind it, answers
+		}
+	}
 	k.lookAgain()
 	if k.o.device.Id == "" {
 		if k.meta.Device == "" {

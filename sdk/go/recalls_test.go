@@ -254,7 +254,7 @@ func TestRecalledRecord(t *testing.T) {
 // names them, also when it looked before this device's last entries.
 func TestMentionsRecord(t *testing.T) {
 	k := &core{meta: Meta{User: "alice", Listing: true}}
-	k.unsure = map[*conv]struct{}{}
+	k.unsure, k.dirty = map[*conv]struct{}{}, map[*conv]struct{}{}
 	cv := &conv{rec: ConversationRecord{First: 1, High: 20, Head: 20, Read: 4}}
 	state := func(seq, mentions uint64, seqs ...uint64) {
 		k.takeMentions(cv, &wire.ConversationState{Seq: seq, UnreadMentions: mentions, MentionSeqs: seqs})

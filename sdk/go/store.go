@@ -96,6 +96,9 @@ type ConversationRecord struct {
 	// Lifetimes are the periods in which what is said disappears, as far as they are not
 	// over, in their order. The slice is not changed.
 	Lifetimes []Lifetime
+	// Unsure: the server was to tell since when the user is a member, and what is unread;
+	// whoever goes on asks again.
+	Unsure bool
 }
 
 // OutboxState is where a message of the outbox stands.

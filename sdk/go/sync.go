@@ -352,6 +352,7 @@ func (k *core) applyState(s *wire.ConversationState, cold bool, kind reqKind) *c
 	}
 	k.outOfWindows(cv, &was, s.Floor)
 	delete(k.unsure, cv)
+	r.Unsure = false
 	if s.Seq >= r.Head {
 		r.Head, r.HeadCount, cv.countedTo = s.Seq, s.Count, s.Seq
 		r.LastAtMs = max(r.LastAtMs, s.LastAtMs)

@@ -106,10 +106,13 @@ func countBefore(e *wire.Entry) uint64 {
 }
 
 // askMembership asks since when the user is a member of a conversation, and what is
-// unread there; nil: one that is not known at all.
+// unread there; nil: one that is not known at all. The question is stored with what gave
+// rise to it, and is asked again after a restart, until it is answered.
 func (k *core) askMembership(cv *conv) {
 	if cv != nil {
 		k.unsure[cv] = struct{}{}
+		cv.rec.Unsure = true
+		k.touch(cv, true)
 	}
 	if !k.meta.Listing {
 		k.requestSync()
@@ -121,7 +124,11 @@ func (k *core) askMembership(cv *conv) {
 func (k *core) listUnsure() {
 	if len(k.unsure) > 0 && !k.meta.Listing && !k.wantSync {
 		k.meta.Listing, k.meta.ListNext = true, ""
-		clear(k.unsure) // once
+		for cv := range k.unsure { // once: the list answers, whoever reads it to its end
+			cv.rec.Unsure = false
+			k.touch(cv, true)
+		}
+		clear(k.unsure)
 	}
 }
 

@@ -93,12 +93,12 @@ func (w *writer) window(b *skein.Batch) {
 
 func (w *writer) records(b *skein.Batch) {
 	for _, c := range b.Conversations {
-		w.exec(`INSERT OR REPLACE INTO conversation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		w.exec(`INSERT OR REPLACE INTO conversation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			c.ID, c.Title, int64(c.First), int64(c.Until), int64(c.Low), int64(c.High), int64(c.Head), int64(c.HeadCount),
 			c.LastAtMs, int64(c.Read), int64(c.ReadCount), int64(c.Received), c.MarkedAtMs,
 			int64(c.PeerReceived), int64(c.PeerRead), w.entry(c.Last), encodeWindows(c.Earlier), encodeSeqs(c.Recalled, c.RecalledMore),
 			w.newest(c.Newest), w.mine(c.Mine), encodeSeqs(c.Mentions, c.MentionsMore),
-			encodeLifetimes(c.Lifetimes))
+			encodeLifetimes(c.Lifetimes), c.Unsure)
 	}
 	if m := b.Meta; m != nil {
 		w.exec("INSERT OR REPLACE INTO meta VALUES (1, ?, ?, ?, ?, ?, ?, ?)",

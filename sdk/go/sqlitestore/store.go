@@ -40,7 +40,7 @@ type Store struct {
 var _ skein.Store = (*Store)(nil)
 
 // version is the schema's; the file carries it in user_version.
-const version = 7
+const version = 8
 
 const schema = `
 CREATE TABLE meta (
@@ -56,7 +56,7 @@ CREATE TABLE conversation (
 	read_seq INTEGER NOT NULL, read_count INTEGER NOT NULL, received INTEGER NOT NULL, marked_at INTEGER NOT NULL,
 	peer_received INTEGER NOT NULL, peer_read INTEGER NOT NULL, last BLOB, earlier BLOB NOT NULL DEFAULT x'', recalled BLOB NOT NULL DEFAULT x'',
 	newest BLOB, mine BLOB, mentions BLOB NOT NULL DEFAULT x'',
-	lifetimes BLOB NOT NULL DEFAULT x''
+	lifetimes BLOB NOT NULL DEFAULT x'', unsure INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE TABLE entry (
 	conversation TEXT NOT NULL, seq INTEGER NOT NULL, body BLOB NOT NULL,
@@ -227,7 +227,7 @@ func (s *Store) loadConversations(ctx context.Context, snap *skein.Snapshot) err
 		var c skein.ConversationRecord
 		var last, earlier, recalled, newest, mine, mentions, lifetimes []byte
 		err := rows.Scan(&c.ID, &c.Title, &c.First, &c.Until, &c.Low, &c.High, &c.Head, &c.HeadCount, &c.LastAtMs,
-			&c.Read, &c.ReadCount, &c.Received, &c.MarkedAtMs, &c.PeerReceived, &c.PeerRead, &last, &earlier, &recalled, &newest, &mine, &mentions, &lifetimes)
+			&c.Read, &c.ReadCount, &c.Received, &c.MarkedAtMs, &c.PeerReceived, &c.PeerRead, &last, &earlier, &recalled, &newest, &mine, &mentions, &lifetimes, &c.Unsure)
 		if err == nil {
 			c.Last, err = decodeEntry(last)
 		}
@@ -254,7 +254,7 @@ func (s *Store) loadConversations(ctx context.Context, snap *skein.Snapshot) err
 		snap.Conversations = append(snap.Conversations, c)
 		return err
 	}, `SELECT id, title, first_seq, until_seq, low, high, head, head_count, last_at,
-		read_seq, read_count, received, marked_at, peer_received, peer_read, last, earlier, recalled, newest, mine, mentions, lifetimes FROM conversation`)
+		read_seq, read_count, received, marked_at, peer_received, peer_read, last, earlier, recalled, newest, mine, mentions, lifetimes, unsure FROM conversation`)
 }
 
 func (s *Store) loadOutbox(ctx context.Context, snap *skein.Snapshot) error {

@@ -14,7 +14,8 @@ import (
 // that again. Up to 3 amendments were kept as entries, and the newest entry was the
 // last one of the window. Up to 4 nothing was known of what users set for themselves,
 // up to 5 nothing of unread mentions, and up to 6 nothing of what disappears, which the
-// list tells, too.
+// list tells, too. Up to 7 a question to the server was not kept: such a client goes on
+// as it did.
 func (s *Store) upgrade(ctx context.Context, from int) error {
 	var text string
 	if from < 2 {
@@ -33,10 +34,14 @@ func (s *Store) upgrade(ctx context.Context, from int) error {
 	if from < 6 {
 		text += "ALTER TABLE conversation ADD COLUMN mentions BLOB NOT NULL DEFAULT x'';"
 	}
+	if from < 7 {
+		text += `
+			ALTER TABLE conversation ADD COLUMN lifetimes BLOB NOT NULL DEFAULT x'';
+			UPDATE meta SET listing = 1, list_next = '' WHERE position != '';`
+	}
 	text += `
-		ALTER TABLE conversation ADD COLUMN lifetimes BLOB NOT NULL DEFAULT x'';
-		UPDATE meta SET listing = 1, list_next = '' WHERE position != '';
-		PRAGMA user_version = 7`
+		ALTER TABLE conversation ADD COLUMN unsure INTEGER NOT NULL DEFAULT 0;
+		PRAGMA user_version = 8`
 	if _, err := s.conn.ExecContext(ctx, text); err != nil || from >= 4 {
 		return err
 	}

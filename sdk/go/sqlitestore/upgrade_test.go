@@ -295,3 +295,47 @@ func TestUpgradeFromVersion6(t *testing.T) {
 		}
 	}
 }
+
+// Up to version 7 no question was kept; what is kept now is there after the next start.
+func TestUpgradeFromVersion7(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	last := &wire.Entry{Conversation: "grp:g", Seq: 9, Count: 8, Sender: "bob"}
+	writeVersion1(t, path, 2, last, true)
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.Exec(`ALTER TABLE conversation ADD COLUMN recalled BLOB NOT NULL DEFAULT x'';
+		ALTER TABLE conversation ADD COLUMN newest BLOB; ALTER TABLE conversation ADD COLUMN mine BLOB;
+		ALTER TABLE conversation ADD COLUMN mentions BLOB NOT NULL DEFAULT x'';
+		ALTER TABLE conversation ADD COLUMN lifetimes BLOB NOT NULL DEFAULT x''; PRAGMA user_version = 7`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	for again := range 3 {
+		s, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		snap, err := s.Load(t.Context())
+		if err != nil || len(snap.Conversations) != 2 || snap.Meta.Listing {
+			t.Fatalf("%+v, %v", snap, err)
+		}
+		b := &skein.Batch{}
+		for i := range snap.Conversations {
+			r := &snap.Conversations[i]
+			if r.Unsure != (again == 1 && i == 0) {
+				t.Errorf("opened %d times: %s is unsure: %t", again+1, r.ID, r.Unsure)
+			}
+			r.Unsure = again == 0 && i == 0
+			b.Conversations = append(b.Conversations, r)
+		}
+		if err := s.Apply(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
