@@ -37,7 +37,7 @@ export function Scheduled() {
     <Page title={t`Scheduled messages`}>
       <Reading of={all}>
         {(list) => list.length === 0
-          ? <Empty icon={<CalendarClock />} title={t`Nothing is scheduled`}><Trans>Hold the send button in a conversation to send a message later.</Trans></Empty>
+          ? <Empty icon={<CalendarClock />} title={t`Nothing is scheduled`}><Trans>Hold the send button of a conversation, or press it with the second mouse button, to send a message later.</Trans></Empty>
           : <Section>{list.map((one) => <Line key={one.message?.id} of={one} onChange={() => setChanging(one)} onCancel={() => setCancelling(one)} />)}</Section>}
       </Reading>
       {changing !== undefined && <Change of={changing} onClose={() => setChanging(undefined)} onDone={all.reload} />}

@@ -1,22 +1,7 @@
 import { SkeinError } from "@skein-im/client"
 import { useLingui } from "@lingui/react/macro"
 import { useWhy } from "../ui/index.js"
-
-/** The last name of the path of a field: `user.displayName` and `displayName` are the same to a form. */
-export function fieldOf(error: unknown): string {
-  if (!(error instanceof SkeinError)) return ""
-  return error.field.split(".").pop()?.replace(/\[\d+\]$/, "") ?? ""
-}
-
-/** Which of a form's fields an error is about, "" for none of them. Wrong passwords and codes name no field on the wire. */
-export function blamed(error: unknown, fields: readonly string[]): string {
-  const named = fieldOf(error)
-  if (named !== "" && fields.includes(named)) return named
-  if (!(error instanceof SkeinError)) return ""
-  if (error.code === "bad_credentials") return ["code", "oldPassword", "password"].find((f) => fields.includes(f)) ?? ""
-  if (error.code === "already_exists") return fields.find((f) => f === "username") ?? ""
-  return ""
-}
+import { blamed, sentence } from "./blame.js"
 
 export interface FieldErrors {
   /** What is wrong with this field, in plain words; undefined: nothing. */
@@ -42,11 +27,4 @@ export function useFieldErrors(error: unknown, ...fields: string[]): FieldErrors
     return why(error)
   }
   return { of: (name) => (name === field ? words() : undefined), rest: undefined }
-}
-
-/** "name must be …" as a sentence. */
-export function sentence(s: string): string {
-  const text = s.trim()
-  if (text === "") return text
-  return text[0]!.toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".")
 }

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest"
 import { SkeinError } from "@skein-im/client"
 import { fromBase64url, sameBytes, toBase64url } from "./base64url.js"
+import { blamed, fieldOf, sentence } from "./blame.js"
 import { centred, mostZoom, moved, resultSide, squareOf, within } from "./crop.js"
 import { dayToMs, localDay, localMinute, minuteToMs } from "./dates.js"
-import { blamed, fieldOf, sentence } from "./fields.js"
 import { minutesOf, minuteText } from "./quiet.js"
 import { wholeUnits } from "./spans.js"
 
