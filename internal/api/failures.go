@@ -73,6 +73,7 @@ func ownFailures() map[string][]im.Code {
 		"LeaveGroup", "DismissGroup", "SetNickname", "SetRole", "TransferOwnership", "MuteMember", "BanMember", "UnbanMember", "ListBans", "AcceptInvitation", "RefuseInvitation",
 		"CreateInviteLink", "ListInviteLinks", "RevokeInviteLink", "GetInviteLink", "JoinByLink", "RequestToJoin", "WithdrawJoin", "ListJoinRequests", "ApproveJoin", "RefuseJoin")
 	say("GroupService", one(im.CodeAlreadyExists), "RequestToJoin")
+	say("GroupService", one(im.CodePermissionDenied), "GetInviteLink")
 	say("GroupService", one(im.CodeMuted), "SetNickname")
 	say("MediaService", one(im.CodeNotFound), "LinkMedia", "DeleteMedia")
 	say("AdminService", one(im.CodeNotFound), "SetStickerPack", "SetCustomEmoji")

@@ -29,7 +29,7 @@ func guestMay(method string) bool {
 		"UserService/GetUsers", "UserService/UpdateProfile",
 		"ContactService/ListContacts", "ContactService/BlockUser", "ContactService/UnblockUser",
 		"GroupService/GetGroup", "GroupService/ListMembers", "GroupService/LeaveGroup", "GroupService/SetNickname",
-		"GroupService/GetInviteLink", "GroupService/JoinByLink", "GroupService/RequestToJoin", "GroupService/WithdrawJoin",
+		"GroupService/JoinByLink", "GroupService/RequestToJoin", "GroupService/WithdrawJoin",
 		"GroupService/ListInvitations", "GroupService/AcceptInvitation", "GroupService/RefuseInvitation":
 		return true
 	}

@@ -27,7 +27,7 @@ var guestCells = []cell{
 var guestsMay = []string{
 	"AccountService/BeginExport", "AccountService/ListSessions", "AccountService/Logout", "AccountService/RevokeSession", "AccountService/UpgradeGuest",
 	"ContactService/BlockUser", "ContactService/ListContacts", "ContactService/UnblockUser",
-	"GroupService/AcceptInvitation", "GroupService/GetGroup", "GroupService/GetInviteLink", "GroupService/JoinByLink", "GroupService/LeaveGroup",
+	"GroupService/AcceptInvitation", "GroupService/GetGroup", "GroupService/JoinByLink", "GroupService/LeaveGroup",
 	"GroupService/ListInvitations", "GroupService/ListMembers", "GroupService/RefuseInvitation", "GroupService/RequestToJoin",
 	"GroupService/SetNickname", "GroupService/WithdrawJoin",
 	"MediaService/DeleteMedia", "MediaService/GetMedia", "MediaService/LinkMedia", "MediaService/ListStickers",

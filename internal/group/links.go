@@ -143,14 +143,24 @@ func (s *Service) mayManage(ctx context.Context, actor im.Actor, c im.Conversati
 }
 
 // Look returns the link of a code to whoever has it, if it holds; of its group only
-// what Group of it has. Who is banned is told so.
+// what Group of it has. Who is banned is told so. Who has not said who they are (the zero
+// Actor) is told it as well: a newcomer sees whom they would join.
 func (s *Service) Look(ctx context.Context, actor im.Actor, code string) (InviteLink, error) {
-	l, err := s.link(ctx, actor, code)
+	stranger := actor.User == "" && !actor.Admin
+	if !stranger {
+		if err := checkActor(actor); err != nil {
+			return InviteLink{}, err
+		}
+	}
+	l, err := s.linkOf(ctx, code)
 	if err != nil {
 		return l, err
 	}
 	if !s.holds(&l) {
 		return InviteLink{}, errNoLink
+	}
+	if stranger {
+		return l, nil
 	}
 	return l, s.checkBanned(ctx, l.Conversation, actor.User)
 }
@@ -159,6 +169,10 @@ func (s *Service) link(ctx context.Context, actor im.Actor, code string) (Invite
 	if err := checkActor(actor); err != nil {
 		return InviteLink{}, err
 	}
+	return s.linkOf(ctx, code)
+}
+
+func (s *Service) linkOf(ctx context.Context, code string) (InviteLink, error) {
 	if err := checkCode(code); err != nil {
 		return InviteLink{}, err
 	}

@@ -56,6 +56,12 @@ func TestLink(t *testing.T) {
 	if l.Group.Name != "friends" || l.Group.Members != 1 || l.Group.Settings.Join != im.JoinOpen {
 		t.Fatalf("a look shows %+v", l.Group)
 	}
+	known := l.Group.Name
+	if l, err = w.Look(t.Context(), im.Actor{}, code); err != nil || l.Group.Name != known {
+		t.Fatalf("who has not said who they are sees %q: %v", l.Group.Name, err)
+	}
+	_, err = w.Look(t.Context(), im.Actor{Admin: true}, code)
+	w.wantCode(err, im.CodePermissionDenied)
 	g, err := w.Join(t.Context(), actor("a"), code)
 	w.ok(err)
 	if g.Role != im.RoleMember || g.Members != 2 {
