@@ -40,8 +40,6 @@ const (
 	//          none stranger friend blocked ex member admin owner root key
 	anyone   = "ok   ok       ok     ok      ok ok     ok    ok    ok   ok"
 	users    = "NT   ok       ok     ok      ok ok     ok    ok    ok   PD"
-	seesLink = "ok   ok       ok     ok      ok ok     ok    ok    ok   PD"
-	noLink   = "NF   NF       NF     NF      NF NF     NF    NF    NF   PD"
 	known    = "NT   ok       ok     ok      ok ok     ok    ok    ok   ok"
 	admins   = "NT   PD       PD     PD      PD PD     PD    PD    ok   ok"
 	inGroup  = "NT   NF       NF     NF      NF ok     ok    ok    NF   PD"
@@ -184,10 +182,10 @@ var mostCells = []cell{
 	{"GroupService/RevokeInviteLink", "", groupMgr, func(s *scene) proto.Message {
 		return &wire.RevokeInviteLinkRequest{Conversation: s.group, Code: s.joins(wire.JoinMode_JOIN_MODE_OPEN)}
 	}},
-	{"GroupService/GetInviteLink", "", seesLink, func(s *scene) proto.Message {
+	{"GroupService/GetInviteLink", "", "ok ok ok ok ok ok ok ok ok PD", func(s *scene) proto.Message {
 		return &wire.GetInviteLinkRequest{Code: s.joins(wire.JoinMode_JOIN_MODE_APPROVAL)}
 	}},
-	{"GroupService/GetInviteLink", "that is not there", noLink, func(*scene) proto.Message { return &wire.GetInviteLinkRequest{Code: strings.Repeat("a", 26)} }},
+	{"GroupService/GetInviteLink", "that is not there", "NF NF NF NF NF NF NF NF NF PD", func(*scene) proto.Message { return &wire.GetInviteLinkRequest{Code: strings.Repeat("a", 26)} }},
 	{"GroupService/JoinByLink", "", users, func(s *scene) proto.Message {
 		return &wire.JoinByLinkRequest{Code: s.joins(wire.JoinMode_JOIN_MODE_OPEN)}
 	}},
