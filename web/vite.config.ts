@@ -6,6 +6,12 @@ import { texts } from "./scripts/texts.js"
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
+/** What few need, and none at first: it has chunks of its own. */
+const seldom = /\/(Dialogs|Viewer|ForwardDialog|AttachDialog|PollDialog|ScheduleDialog|EmojiPicker|Switcher|Keys|Missing|Start)\.tsx|\/Controls\.(tsx|module)|\/ui\/late\/|\/auth\/(?!session|http|useSession)|\/dev\//
+
+/** What a conversation is made of, in one file: many small ones cost more bytes, and a request each. */
+const together = /\/sdk\/(typescript|react)\/src\/|\/web\/src\/(ui|shell|conversations|timeline|composer|auth)\//
+
 const server = process.env["SKEIN_SERVER"] ?? "http://127.0.0.1:8080"
 
 export default defineConfig({
@@ -17,7 +23,18 @@ export default defineConfig({
     },
     dedupe: ["react", "react-dom"],
   },
-  build: { outDir: "dist", target: "es2022", assetsInlineLimit: 0, modulePreload: { polyfill: false }, reportCompressedSize: false },
+  build: { outDir: "dist", manifest: true, target: "es2022", assetsInlineLimit: 0, modulePreload: { polyfill: false }, reportCompressedSize: false,
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          groups: [
+            { name: "react", test: /node_modules\/(react|react-dom|scheduler|wouter|regexparam|use-sync-external-store|@lingui)\//, priority: 2 },
+            { name: "skein", test: (id: string) => together.test(id) && !seldom.test(id), priority: 1 },
+          ],
+        },
+      },
+    },
+  },
   server: {
     fs: { allow: [here("..")] },
     proxy: {

@@ -8,7 +8,7 @@ import { defineConfig } from "vite"
 
 const dist = fileURLToPath(new URL("dist", import.meta.url))
 const files = readdirSync(dist, { recursive: true, withFileTypes: true })
-  .filter((f) => f.isFile() && f.name !== "sw.js" && f.name !== "index.html")
+  .filter((f) => f.isFile() && !["sw.js", "index.html", "manifest.json"].includes(f.name))
   .map((f) => join(f.parentPath, f.name).slice(dist.length))
   .sort()
 const hash = createHash("sha256")

@@ -9,7 +9,7 @@ const here = dirname(fileURLToPath(import.meta.url))
 const from = join(here, "../dist")
 const to = join(here, "../../internal/webapp/dist")
 
-const files = (dir) => readdirSync(dir, { recursive: true, withFileTypes: true }).filter((f) => f.isFile()).map((f) => join(f.parentPath, f.name))
+const files = (dir) => readdirSync(dir, { recursive: true, withFileTypes: true }).filter((f) => f.isFile() && !f.parentPath.endsWith(".vite")).map((f) => join(f.parentPath, f.name))
 
 for (const f of readdirSync(to)) if (f !== "unbuilt.html") rmSync(join(to, f), { recursive: true })
 for (const f of files(from)) {

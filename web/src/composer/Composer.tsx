@@ -3,12 +3,11 @@ import { useLingui } from "@lingui/react/macro"
 import { Check, SendHorizontal } from "lucide-react"
 import { useClient, useTyping } from "@skein-im/react"
 import type { Message } from "@skein-im/client"
-import { ContextMenu, IconButton, MenuItem, Spinner, cx, toast, useWhy } from "../ui/index.js"
+import { ContextMenu, IconButton, MenuItem, Spinner, cx, toast, useWhy, later } from "../ui/index.js"
 import { isAdmin, useGroup } from "../timeline/group.js"
 import { mayOf } from "../timeline/may.js"
 import { useTalk } from "../timeline/talk.js"
 import { AddMenu } from "./AddMenu.js"
-import { AttachDialog } from "./AttachDialog.js"
 import { Blocked } from "./Blocked.js"
 import { useBarrier, useSlow } from "./barrier.js"
 import { Completion, useCompletion } from "./Completion.js"
@@ -17,14 +16,17 @@ import { useDraft } from "./drafts.js"
 import { EmojiButton } from "./EmojiButton.js"
 import { filesIn, look } from "./files.js"
 import { useOutgoing, type Ready } from "./outgoing.js"
-import { PollDialog } from "./PollDialog.js"
 import { canRecord, type Recorded } from "./recorder.js"
-import { ScheduleDialog, type Later } from "./ScheduleDialog.js"
+import type { Later } from "./ScheduleDialog.js"
 import { State } from "./State.js"
 import { Tray } from "./Tray.js"
 import { MicButton, useVoice } from "./VoiceBar.js"
 import { enterSends } from "../settings/preferences.js"
 import s from "./Composer.module.css"
+
+const AttachDialog = later(() => import("./AttachDialog.js").then((m) => m.AttachDialog))
+const PollDialog = later(() => import("./PollDialog.js").then((m) => m.PollDialog))
+const ScheduleDialog = later(() => import("./ScheduleDialog.js").then((m) => m.ScheduleDialog))
 
 /** Where one writes. `thread`: into the thread of that message. */
 export function Composer({ conversation, thread }: { conversation: string; thread?: number }) {

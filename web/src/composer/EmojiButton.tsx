@@ -1,8 +1,9 @@
 import { useState } from "react"
 import { useLingui } from "@lingui/react/macro"
 import { Smile } from "lucide-react"
-import { IconButton, Popover } from "../ui/index.js"
-import { EmojiPicker } from "./EmojiPicker.js"
+import { IconButton, Popover, later } from "../ui/index.js"
+
+const EmojiPicker = later(() => import("./EmojiPicker.js").then((m) => m.EmojiPicker))
 
 export function EmojiButton({ onPick }: { onPick: (emoji: string) => void }) {
   const { t } = useLingui()

@@ -2,11 +2,12 @@ import { useState } from "react"
 import { useLingui } from "@lingui/react/macro"
 import { Ellipsis, Forward, Pencil, Reply, SmilePlus } from "lucide-react"
 import type { Message } from "@skein-im/client"
-import { EmojiPicker } from "../composer/EmojiPicker.js"
-import { IconButton, Menu, Popover } from "../ui/index.js"
+import { IconButton, Menu, Popover, later } from "../ui/index.js"
 import { useActs } from "./acts.js"
 import { MessageMenu } from "./MessageMenu.js"
 import s from "./ActionBar.module.css"
+
+const EmojiPicker = later(() => import("../composer/EmojiPicker.js").then((m) => m.EmojiPicker))
 
 /** What is done most, beside the message that the pointer is on. */
 export function ActionBar({ message: m }: { message: Message }) {

@@ -3,11 +3,12 @@ import { useLingui } from "@lingui/react/macro"
 import { SmilePlus } from "lucide-react"
 import type { Message } from "@skein-im/client"
 import { useReactions } from "@skein-im/react"
-import { Popover, Tooltip, cx, toast, useWhy } from "../ui/index.js"
-import { EmojiPicker } from "../composer/EmojiPicker.js"
+import { Popover, Tooltip, cx, toast, useWhy, later } from "../ui/index.js"
 import { useScene } from "./context.js"
 import { ReactionMark } from "./stickers.js"
 import s from "./Reactions.module.css"
+
+const EmojiPicker = later(() => import("../composer/EmojiPicker.js").then((m) => m.EmojiPicker))
 
 /** What others felt about it. A tap adds one's own, or takes it away; a long one, or the number, tells who. */
 export const Reactions = memo(function Reactions({ message: m }: { message: Message }) {

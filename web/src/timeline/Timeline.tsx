@@ -4,9 +4,8 @@ import { MessagesSquare } from "lucide-react"
 import { useLocation } from "wouter"
 import type { Message as Said } from "@skein-im/client"
 import { useClient, useEvent, useView } from "@skein-im/react"
-import { ContextMenu, Empty, ErrorNote, Loading, Spinner } from "../ui/index.js"
+import { ContextMenu, Empty, ErrorNote, Loading, Spinner, later } from "../ui/index.js"
 import { SceneProvider, type OpenDialog, type Scene } from "./context.js"
-import { Dialogs } from "./Dialogs.js"
 import { hasWords } from "./EventLine.js"
 import { named } from "./events.js"
 import { useGroup } from "./group.js"
@@ -23,9 +22,11 @@ import { useTalk } from "./talk.js"
 import { TypingLine } from "./TypingLine.js"
 import { useReading } from "./useReading.js"
 import { useScroller } from "./useScroller.js"
-import { Viewer } from "./Viewer.js"
 import { useBarrier } from "../composer/barrier.js"
 import s from "./Timeline.module.css"
+
+const Dialogs = later(() => import("./Dialogs.js").then((m) => m.Dialogs))
+const Viewer = later(() => import("./Viewer.js").then((m) => m.Viewer))
 
 /** How near to an end of what is here more is brought. */
 const near = 800
@@ -127,7 +128,7 @@ function One({ conversation, focusSeq }: { conversation: string; focusSeq: numbe
         <TypingLine conversation={conversation} />
       </div>
       {selecting && <SelectBar conversation={conversation} stretch={stretch} />}
-      <Dialogs dialog={dialog} onClose={() => setDialog(undefined)} />
+      {dialog !== undefined && <Dialogs dialog={dialog} onClose={() => setDialog(undefined)} />}
       {viewed !== undefined && <Viewer message={viewed} messages={shown.messages} onClose={() => setViewed(undefined)} />}
       <News conversation={conversation} />
       <span className="visually-hidden" role="status">{selecting && <Plural value={talking.selected?.size ?? 0} one="# message selected" other="# messages selected" />}</span>
