@@ -1,5 +1,6 @@
 import { useLingui } from "@lingui/react/macro"
 import { useClient, useConversation, usePresence, useUser } from "@skein-im/react"
+import { useContact } from "../people/book.js"
 import { isUpload } from "../timeline/body.js"
 import { usePicture } from "../timeline/media.js"
 import { nameOf } from "../timeline/names.js"
@@ -25,12 +26,13 @@ export function useTitle(conversation: string): Title {
   const peer = summary?.peer ?? peerIn(conversation, me)
   const group = conversation.startsWith("grp:")
   const user = useUser(group || peer === "" ? undefined : peer)
+  const remark = useContact(group || peer === "" ? undefined : peer)?.remark
   const presence = usePresence(group || peer === "" ? undefined : peer)
   const image = user?.picture ?? ""
   const { url } = usePicture(isUpload(image) ? { id: image, conversation: "", seq: 0 } : undefined, true)
   if (group) return { id: conversation, name: summary?.title || t`Group`, picture: undefined, kind: "group", peer: "", online: undefined, lastSeenAtMs: 0 }
   if (peer === "") return { id: conversation, name: t`Saved messages`, picture: undefined, kind: "saved", peer: "", online: undefined, lastSeenAtMs: 0 }
-  return { id: peer, name: nameOf(user), picture: url, kind: "dm", peer, online: presence?.online, lastSeenAtMs: presence?.lastSeenAtMs ?? 0 }
+  return { id: peer, name: remark || nameOf(user), picture: url, kind: "dm", peer, online: presence?.online, lastSeenAtMs: presence?.lastSeenAtMs ?? 0 }
 }
 
 /** The other of a dm, by its id alone; "" of a group and of one's own notes. */

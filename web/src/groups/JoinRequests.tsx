@@ -50,14 +50,13 @@ function One({ conversation, r, onDone }: { conversation: string; r: JoinRequest
     onDone()
   })
   return (
-    <>
-      <Person id={r.user} presence={false} about={<Trans>asks since {day(r.createdAtMs)}</Trans>} />
+    <Person id={r.user} presence={false} about={<Trans>asks since {day(r.createdAtMs)}</Trans>}>
       {r.text && <p className={s.quote}>{r.text}</p>}
       <div className={s.answer}>
         <Button look="primary" busy={answer.pending} onClick={() => void answer.run(true)}><Trans>Let in</Trans></Button>
         <Button disabled={answer.pending} onClick={() => void answer.run(false)}><Trans>Refuse</Trans></Button>
         {answer.error !== undefined && <ErrorNote error={answer.error} />}
       </div>
-    </>
+    </Person>
   )
 }

@@ -55,7 +55,7 @@ export function Members({ group, few = false, onAll, onChanged }: { group: Group
     onChanged()
   }
   return (
-    <div className={s.block}>
+    <div className={s.members}>
       {may.add && <Button icon={<UserPlus />} onClick={() => setAdding(true)}><Trans>Add people</Trans></Button>}
       {!few && group.members > some && (
         <div className={s.row}>

@@ -75,7 +75,7 @@ export function Found({ query }: { query: string }) {
             <Person
               key={u.id} id={u.id} presence={false} onOpen={() => go(`/people/${u.id}`)}
               about={u.username ? `@${u.username}` : ""}
-              end={at === "asked" ? <span className={s.below}>{t`asked`}</span> : at === "blocked" ? <span className={s.below}>{t`blocked`}</span> : <Button icon={<UserPlus />} onClick={() => setAdding(u.id)}><Trans>Add</Trans></Button>}
+              end={at === "asked" ? <span className={s.below}>{t`asked`}</span> : at === "blocked" ? <span className={s.below}>{t`blocked`}</span> : at === "asksMe" ? <Button onClick={() => go(`/people/${u.id}`)}><Trans>Asks you</Trans></Button> : <Button icon={<UserPlus />} onClick={() => setAdding(u.id)}><Trans>Add</Trans></Button>}
             />
           )
         })}

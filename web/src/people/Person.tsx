@@ -59,11 +59,12 @@ export interface PersonProps {
   /** At the end of the line: buttons. */
   end?: ReactNode
   onOpen?: (() => void) | undefined
-  openLabel?: string
+  /** Below the line: what they say, what can be answered. */
+  children?: ReactNode
 }
 
 /** A line of a list of people. */
-export function Person({ id, about, presence = true, nickname, mark, end, onOpen }: PersonProps) {
+export function Person({ id, about, presence = true, nickname, mark, end, onOpen, children }: PersonProps) {
   const { t } = useLingui()
   const user: User | undefined = useUser(id)
   const name = useCalled(id, nickname)
@@ -80,9 +81,12 @@ export function Person({ id, about, presence = true, nickname, mark, end, onOpen
     </>
   )
   return (
-    <li className={s.person}>
-      {onOpen === undefined ? <span className={s.open}>{inner}</span> : <button type="button" className={cx(s.open, s.touch)} onClick={onOpen}>{inner}</button>}
-      {end !== undefined && <span className={s.end}>{end}</span>}
+    <li>
+      <div className={s.person}>
+        {onOpen === undefined ? <span className={s.open}>{inner}</span> : <button type="button" className={cx(s.open, s.touch)} onClick={onOpen}>{inner}</button>}
+        {end !== undefined && <span className={s.end}>{end}</span>}
+      </div>
+      {children}
     </li>
   )
 }

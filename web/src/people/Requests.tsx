@@ -46,22 +46,21 @@ function Asking({ c }: { c: Contact }) {
   })
   const when = i18n.date(new Date(Number(c.changedAtMs ?? 0)), { day: "numeric", month: "short" })
   return (
-    <>
-      <Person
-        id={id} presence={false} onOpen={() => go(`/people/${id}`)} about={c.user.username ? `@${c.user.username} · ${when}` : when}
-        end={
-          <Menu trigger={<IconButton label={t`More`}><EllipsisVertical /></IconButton>}>
-            <MenuItem icon={<Ban />} danger onClick={() => void answer.run("block")}><Trans>Block</Trans></MenuItem>
-          </Menu>
-        }
-      />
+    <Person
+      id={id} presence={false} onOpen={() => go(`/people/${id}`)} about={c.user.username ? `@${c.user.username} · ${when}` : when}
+      end={
+        <Menu trigger={<IconButton label={t`More`}><EllipsisVertical /></IconButton>}>
+          <MenuItem icon={<Ban />} danger onClick={() => void answer.run("block")}><Trans>Block</Trans></MenuItem>
+        </Menu>
+      }
+    >
       {c.message && <p className={s.quote}>{c.message}</p>}
       <div className={s.answer}>
         <Button look="primary" busy={answer.pending} onClick={() => void answer.run("accept")}><Trans>Accept</Trans></Button>
         <Button disabled={answer.pending} onClick={() => void answer.run("refuse")}><Trans>Refuse</Trans></Button>
         {answer.error !== undefined && <ErrorNote error={answer.error} />}
       </div>
-    </>
+    </Person>
   )
 }
 
@@ -76,12 +75,11 @@ function Asked({ c }: { c: Contact }) {
   })
   const until = i18n.date(new Date(Number(c.expiresAtMs ?? 0)), { day: "numeric", month: "short" })
   return (
-    <>
-      <Person
-        id={c.user.id} presence={false} onOpen={() => go(`/people/${c.user.id}`)} about={c.expiresAtMs === undefined ? t`waiting for an answer` : t`can answer until ${until}`}
-        end={<IconButton label={t`Take the request back`} disabled={withdraw.pending} onClick={() => void withdraw.run()}><X /></IconButton>}
-      />
+    <Person
+      id={c.user.id} presence={false} onOpen={() => go(`/people/${c.user.id}`)} about={c.expiresAtMs === undefined ? t`waiting for an answer` : t`can answer until ${until}`}
+      end={<IconButton label={t`Take the request back`} disabled={withdraw.pending} onClick={() => void withdraw.run()}><X /></IconButton>}
+    >
       {withdraw.error !== undefined && <ErrorNote error={withdraw.error} />}
-    </>
+    </Person>
   )
 }

@@ -169,3 +169,9 @@ export function useContact(user: string | undefined): Contact | undefined {
   const b = useContactBook()
   return useSyncExternalStore(b.subscribe, () => (user === undefined ? undefined : b.getSnapshot().contacts.get(user)))
 }
+
+/** How many ask to be a contact, and wait for an answer. */
+export function useAsking(): number {
+  const b = useContactBook()
+  return useSyncExternalStore(b.subscribe, () => [...b.getSnapshot().contacts.values()].filter((c) => shelfOf(c) === "asksMe").length)
+}

@@ -1,13 +1,9 @@
 import { SkeinError } from "@skein-im/client"
 import { useLingui } from "@lingui/react/macro"
 import { useWhy } from "../ui/index.js"
+import { isOf, wordsOf } from "./fields.js"
 
-/** Whether an error names a field: `name`, `group.name`, `users[3]`. */
-export function isOf(error: unknown, field: string): boolean {
-  if (!(error instanceof SkeinError) || error.field === "") return false
-  const path = error.field.split(".").map((p) => p.replace(/\[\d+\]$/, ""))
-  return path[path.length - 1] === field
-}
+export { isOf }
 
 /** Says what is wrong with a field, in plain words; undefined: the error is not about it. */
 export function useFieldError(): (error: unknown, field: string) => string | undefined {
@@ -19,7 +15,7 @@ export function useFieldError(): (error: unknown, field: string) => string | und
       case "too_large":
         return t`This is too long.`
       case "invalid_argument":
-        return t`The server does not take this: ${error.message}`
+        return t`This ${wordsOf(error)}.`
       default:
         return why(error)
     }

@@ -3,19 +3,21 @@ import { MessagesSquare, Search, Settings, Users } from "lucide-react"
 import type { ReactNode } from "react"
 import { Link } from "wouter"
 import { Brand } from "../ui/Brand.js"
-import { cx, Tooltip } from "../ui/index.js"
+import { useAsking } from "../people/book.js"
+import { Badge, cx, Tooltip } from "../ui/index.js"
 import type { Place } from "./place.js"
 import s from "./Rail.module.css"
 
 /** The way between the rooms: at the side, on a phone below. */
 export function Rail({ place }: { place: Place }) {
   const { t } = useLingui()
+  const asking = useAsking()
   const top = place.room === "start" || place.room === "search" || (place.room === "people" && place.user === undefined) || (place.room === "settings" && place.page === "")
   return (
     <nav className={cx(s.rail, top && s.top)} aria-label={t`Rooms`}>
       <Brand className={s.brand} />
       <Way to="/" label={t`Chats`} at={place.room === "start" || place.room === "conversation"}><MessagesSquare /></Way>
-      <Way to="/people" label={t`People`} at={place.room === "people"}><Users /></Way>
+      <Way to="/people" label={t`People`} at={place.room === "people"} mark={asking > 0 && <span className={s.mark}><Badge count={asking} label={t`${asking} ask to be your contact`} /></span>}><Users /></Way>
       <Way to="/search" label={t`Search`} at={place.room === "search"}><Search /></Way>
       <span className={s.space} />
       <Way to="/settings" label={t`Settings`} at={place.room === "settings"}><Settings /></Way>
@@ -23,11 +25,12 @@ export function Rail({ place }: { place: Place }) {
   )
 }
 
-function Way({ to, label, at, children }: { to: string; label: string; at: boolean; children: ReactNode }) {
+function Way({ to, label, at, mark, children }: { to: string; label: string; at: boolean; mark?: ReactNode; children: ReactNode }) {
   return (
     <Tooltip text={label}>
       <Link to={to} className={cx(s.way, at && s.at)} aria-current={at ? "page" : undefined} aria-label={label}>
         {children}
+        {mark}
         <span className={s.label} aria-hidden="true">{label}</span>
       </Link>
     </Tooltip>
