@@ -1,14 +1,15 @@
+import { Menu as Base } from "@base-ui/react/menu"
 import { useLingui } from "@lingui/react/macro"
 import { CheckSquare, Copy, Eye, Forward, History, Pencil, Pin, PinOff, Reply, Smile, Trash2, Undo2 } from "lucide-react"
 import type { Message } from "@skein-im/client"
-import { MenuItem, MenuLine } from "../ui/index.js"
+import { MenuItem, MenuLine, cx } from "../ui/index.js"
 import { useActs } from "./acts.js"
 import s from "./ActionBar.module.css"
 
 const quick = ["👍", "❤️", "😂", "🎉", "😮", "😢"]
 
 /** All that can be done about a message. */
-export function MessageMenu({ message: m, onReact }: { message: Message; onReact?: () => void }) {
+export function MessageMenu({ message: m }: { message: Message }) {
   const { t } = useLingui()
   const acts = useActs()
   const may = acts.may(m)
@@ -17,7 +18,7 @@ export function MessageMenu({ message: m, onReact }: { message: Message; onReact
       {may.react && (
         <div className={s.quick} role="group" aria-label={t`React`}>
           {quick.map((e) => (
-            <button key={e} type="button" aria-pressed={m.reactions.some((r) => r.reaction === e && r.mine)} aria-label={t`React with ${e}`} onClick={() => { acts.react(m, e); onReact?.() }}>{e}</button>
+            <Base.Item key={e} className={cx(s.emoji, m.reactions.some((r) => r.reaction === e && r.mine) && s.mine)} aria-label={t`React with ${e}`} onClick={() => acts.react(m, e)}>{e}</Base.Item>
           ))}
         </div>
       )}

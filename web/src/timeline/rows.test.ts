@@ -2,7 +2,7 @@ import type { Message } from "@skein-im/client"
 import { expect, test } from "vitest"
 import { rowsOf, same, settle } from "./rows.js"
 import { message, noon } from "./testing.js"
-import { around, atBottom, atTop, cut, down, most, tail, up } from "./window.js"
+import { around, atBottom, atTop, cut, down, most, step, tail, up } from "./window.js"
 
 const minute = 60_000
 
@@ -42,17 +42,17 @@ test("the window follows at its end, grows by steps and never holds more than it
   const pending = message(0, { id: "p" })
   let s = tail(all)
   expect(cut([...all, pending], s).length).toBe(81)
-  for (let n = 0; n < 8; n++) {
+  for (let n = 0; n < 16; n++) {
     s = up(all, s)
     expect(cut(all, s).length).toBeLessThanOrEqual(most)
   }
-  expect(s.from).toBe(1000 - 79 - 8 * 60)
+  expect(s.from).toBe(1000 - 79 - 16 * step)
   expect(atBottom(s)).toBe(false)
   expect(cut([...all, pending], s)).not.toContain(pending)
   while (!atBottom(s)) s = down(all, s)
   expect(cut(all, s).at(-1)!.seq).toBe(1000)
   expect(cut(all, s).length).toBeLessThanOrEqual(most)
-  for (let n = 0; n < 50 && !atTop(all, s); n++) s = up(all, s)
+  for (let n = 0; n < 100 && !atTop(all, s); n++) s = up(all, s)
   expect(cut(all, s)[0]!.seq).toBe(1)
 })
 

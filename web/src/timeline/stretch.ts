@@ -2,6 +2,9 @@ import type { Message, SkeinError, Unsubscribe } from "@skein-im/client"
 import { errorFrom, type ChatClient } from "@skein-im/react"
 import { around, atTop, cut, down, first, most, step, tail, up, type Span } from "./window.js"
 
+/** How many entries are asked for at once. */
+const page = 60
+
 /*
  * The messages of a conversation that a timeline shows: those that the client has, or, after a jump far back, others
  * that were read for it. As soon as the two touch they are one.
@@ -151,9 +154,9 @@ export class Stretch {
     void this.load("up", async () => {
       const oldest = this.all().find((m) => m.seq > 0)?.seq ?? 0
       if (this.far === undefined) {
-        await this.conversation.loadOlder(step)
+        await this.conversation.loadOlder(page)
       } else {
-        const older = await this.conversation.history(oldest, step)
+        const older = await this.conversation.history(oldest, page)
         if (this.far === undefined) return
         if (older.length === 0) this.farComplete = true
         else this.far = [...older, ...this.far]
@@ -179,7 +182,7 @@ export class Stretch {
     void this.load("down", async () => {
       const far = this.far
       const newest = far?.at(-1)?.seq ?? 0
-      const newer = await this.conversation.later(newest, step)
+      const newer = await this.conversation.later(newest, page)
       if (far === undefined || this.far === undefined) return
       const low = this.conversation.summary.getSnapshot()?.low ?? 0
       this.far = [...this.far, ...newer.filter((m) => m.seq < low)]

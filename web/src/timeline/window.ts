@@ -12,7 +12,8 @@ export interface Span {
 }
 
 export const first = 80
-export const step = 60
+/** So few at once, that drawing them is no long task. */
+export const step = 30
 export const most = 300
 
 /** The last ones, with what comes. */
