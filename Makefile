@@ -71,6 +71,7 @@ test: deps $(TOOLS)/gotestsum test-ts ## all tests, with the race detector
 test-ts: build ## the tests of sdk/typescript and sdk/react
 	cd sdk/typescript && npm ci --no-audit --no-fund --silent && npm test --silent
 	cd sdk/react && npm ci --no-audit --no-fund --silent && npm test --silent
+	cd web && npm ci --no-audit --no-fund --silent && npm run gen --silent && npm test --silent
 
 cover: deps ## coverage of internal/ by all tests
 	$(GO) test -coverpkg=./internal/... -coverprofile=bin/cover.out ./... >/dev/null

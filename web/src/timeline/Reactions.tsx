@@ -21,7 +21,7 @@ export const Reactions = memo(function Reactions({ message: m }: { message: Mess
   }, [error])
   if (reactions.length === 0) return null
   return (
-    <div className={s.all}>
+    <div className={cx(s.all, m.own && s.own)}>
       {reactions.map((r) => {
         const who = (r.users ?? []).map((u) => (u === me ? t`You` : names.inLine(u))).join(", ")
         const more = (r.count ?? 0) - (r.users ?? []).length
