@@ -59,12 +59,35 @@ export async function call(k: Core, method: string, request: object, o: CallOpti
   for (;;) {
     o.signal?.throwIfAborted()
     await abortable(whenConnected(k), o.signal)
+    const early = pace(k, method)
+    if (early > 0) {
+      await abortable(pause(k, early), o.signal)
+      await abortable(whenConnected(k), o.signal)
+    }
     const r = await abortable(ask(k, t), o.signal)
     if (r.error === undefined && r.lost === undefined) return r.json
     const wait = again(k, t, r)
     if (wait === undefined) throw r.error ?? r.lost
     if (wait > 0) await abortable(pause(k, wait), o.signal)
   }
+}
+
+/** Methods that count as messages. SPEC §1.5. */
+const sends = /MessageService\/(SendMessage|EditMessage|ReactToMessage|VoteInPoll|EndPoll|PinMessage|ForwardMessages|StreamMessage|RecallMessage)$/
+
+/**
+ * How long a call has to wait, in ms, so that a burst of them is spread as the server takes it; its turn is taken. What
+ * other connections of the device ask is not known here, and is told by `rate_limited`.
+ */
+function pace(k: Core, method: string): number {
+  const kind = repeatOf(method) === "reads" ? "reads" : sends.test(method) ? "sends" : "calls"
+  const { burst = 0, perSecond = 0 } = k.limits[kind] ?? {}
+  if (burst < 1 || perSecond <= 0) return 0
+  const now = k.o.now()
+  const every = 1000 / perSecond
+  const at = Math.max(now, k.paced.get(kind) ?? 0)
+  k.paced.set(kind, at + every)
+  return Math.max(0, at - now - (burst - 1) * every)
 }
 
 type Answer = Parameters<CallState["done"]>[0]

@@ -57,7 +57,7 @@ export interface ChatClient {
   call<M extends Method>(method: M, request: Request<M>, o?: CallOptions): Promise<Response<M>>
   /** Sends a failed message again, behind those that wait; resolves when it is stored. */
   retry(id: string): Promise<Message>
-  /** Forgets a failed message. */
+  /** Forgets a failed message, or a pending one that certainly did not leave: `may_be_sent` if that is not certain. */
   discard(id: string): Promise<void>
   /** Asks for `presence` of these users instead of those before. */
   watchPresence(users: readonly string[]): Promise<void>

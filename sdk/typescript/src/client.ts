@@ -116,7 +116,11 @@ export class Client implements ChatClient {
     return stored
   }
 
-  /** Forgets a failed message. */
+  /**
+   * Forgets a failed message, which no server has, or a pending one: then nobody ever sees it. Of a pending one that
+   * was sent and not answered, or waits since an earlier run of the program, nobody knows whether the
+   * server has it: it is refused with `may_be_sent`, and the message is sent.
+   */
   discard(id: string): Promise<void> {
     return this.k.do([], () => discard(this.k, fromUuid(id)))
   }

@@ -38,6 +38,8 @@ export class Conv {
   /** The running count at the read mark is not known; the server is asked. */
   uncounted = false
   ownReceived = 0
+  /** Counts up: when it was used last. */
+  usedAt = 0
   /** The line of the list, as it was last shown. */
   line: Summary | undefined
   /** When something of it is gone next; and of each period, by its beginning, when the first entry is that is not. */

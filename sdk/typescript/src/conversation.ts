@@ -32,7 +32,12 @@ export class Conversation extends Actions implements ChatConversation {
     super(id)
     const mine = (changed: string): boolean => changed === id
     const read = (): void => k.post([id], () => k.changedViews.add(id))
-    this.messages = viewOf(k.events, mine, () => timeline(k, id), read)
+    const messages = viewOf(k.events, mine, () => {
+      const cv = k.convs.get(id)
+      if (cv !== undefined && cv.entries === undefined) read()
+      return timeline(k, id)
+    }, read)
+    this.messages = { getSnapshot: messages.getSnapshot, subscribe: (changed) => looking(k, id, messages.subscribe(changed)) }
     this.summary = viewOf(k.events, mine, () => {
       const cv = k.convs.get(id)
       return cv === undefined ? undefined : summaryOf(k, cv)
@@ -226,6 +231,20 @@ export class Conversation extends Actions implements ChatConversation {
 
   protected effect(e: Effect): Promise<void> {
     return takeEffect(this.k, this.id, e)
+  }
+}
+
+/** Counts who looks at a conversation. */
+function looking(k: Core, id: string, off: () => void): () => void {
+  k.looked.set(id, (k.looked.get(id) ?? 0) + 1)
+  let over = false
+  return () => {
+    off()
+    if (over) return
+    over = true
+    const n = (k.looked.get(id) ?? 0) - 1
+    if (n > 0) k.looked.set(id, n)
+    else k.looked.delete(id)
   }
 }
 

@@ -28,6 +28,8 @@ interface Input {
 
 /** At most so many inputs become one batch. */
 const turnInputs = 256
+/** The entries of so many conversations that nobody looks at stay in memory. */
+const maxIdle = 32
 /** At most so many entries of a conversation are kept; older ones are pulled again when they are shown. */
 const maxKept = 5000
 
@@ -56,6 +58,11 @@ export class Core {
   handledAt = 0
   /** Events above this one are not handled by all that hear them: they stay in the store. */
   heardBy = Infinity
+  /** Conversations whose messages somebody subscribed to, and how many did. */
+  readonly looked = new Map<string, number>()
+  private uses = 0
+  /** Entries were read since it was looked whether some can be forgotten. */
+  private opened = false
   /** Conversations that changed since the program was told; the list did. */
   readonly changedViews = new Set<string>()
   over: SkeinError | undefined
@@ -96,6 +103,8 @@ export class Core {
   private number = 0
   readonly requests = new Map<number, Request>()
   readonly calls = new Map<number, CallState>()
+  /** Of a class of calls, when the server has room for a burst again. */
+  readonly paced = new Map<string, number>()
   watched: readonly string[] = []
   background = false
   toldBackground = false
@@ -184,7 +193,7 @@ export class Core {
 
   /** Conversations whose last entry may not be shown: the list needs the one before. */
   private withHiddenLast(): string[] {
-    return [...this.convs.values()].filter(({ rec }) => (rec.mine?.deleted?.length ?? 0) > 0 || rec.lifetimes.length > 0 || rec.last?.deleted === true).map((cv) => cv.rec.id)
+    return [...this.convs.values()].filter((cv) => this.needs(cv)).map((cv) => cv.rec.id)
   }
 
   /** Takes an input that needs the entries of these conversations. */
@@ -242,7 +251,10 @@ export class Core {
     if (this.over !== undefined && this.state !== "closed") this.finish()
     this.busy = false
     if (this.inbox.length > 0) this.drainSoon()
-    else this.schedule()
+    else {
+      if (this.opened && this.ops.length === 0) this.forgetIdle()
+      this.schedule()
+    }
   }
 
   private async turn(): Promise<void> {
@@ -288,11 +300,13 @@ export class Core {
   async load(ids: readonly string[]): Promise<void> {
     for (const id of ids) {
       const cv = this.convs.get(id)
+      if (cv !== undefined) cv.usedAt = ++this.uses
       if (cv === undefined || cv.entries !== undefined) continue
       try {
         const all = (await this.o.store.entries(id)).filter((e) => e.seq >= cv.rec.low && e.seq <= cv.rec.high)
         if (cv.entries !== undefined) continue
         cv.entries = all
+        this.opened = true
         if (all.length > maxKept) {
           const low = all[all.length - maxKept]!.seq
           this.op({ op: "forget", conversation: id, below: low })
@@ -304,6 +318,24 @@ export class Core {
         this.die(e)
       }
     }
+  }
+
+  /** Of conversations that nobody looks at, the entries of those that were used last stay in memory. */
+  private forgetIdle(): void {
+    this.opened = false
+    const idle = [...this.convs.values()].filter((cv) => cv.entries !== undefined && !this.looked.has(cv.rec.id) && !this.needs(cv))
+    if (idle.length <= maxIdle) return
+    idle.sort((a, b) => a.usedAt - b.usedAt)
+    for (const cv of idle.slice(0, idle.length - maxIdle)) {
+      cv.entries = undefined
+      this.events.changed([cv.rec.id]) // the views let go of its messages, too
+    }
+  }
+
+  /** Its line of the list is made from its entries, or something of it disappears. */
+  private needs(cv: Conv): boolean {
+    const r = cv.rec
+    return (r.mine?.deleted?.length ?? 0) > 0 || r.lifetimes.length > 0 || r.last?.deleted === true
   }
 
   op(o: Op): void {

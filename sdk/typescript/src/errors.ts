@@ -12,7 +12,7 @@ export function actionOf(number: number): Action {
  * client's own: `offline` (there is no connection), `connection_lost` (it ended before the answer;
  * nobody knows whether it was done), `closed` (the client was closed), `store` (the store failed),
  * `other_user` (the store belongs to somebody else), `store_taken` (another client has the store),
- * `other_version` (another tab runs another version of this code).
+ * `discarded` and `may_be_sent` (of a message that was to be forgotten), `other_version` (another tab runs another version of this code).
  */
 export class SkeinError extends Error {
   override readonly name = "SkeinError"
@@ -42,7 +42,7 @@ export class SkeinError extends Error {
 }
 
 /** The client's own codes. */
-export type LocalCode = "offline" | "connection_lost" | "closed" | "store" | "other_user" | "outbox_full" | "store_taken" | "other_version"
+export type LocalCode = "offline" | "connection_lost" | "closed" | "store" | "other_user" | "outbox_full" | "store_taken" | "other_version" | "discarded" | "may_be_sent"
 
 export function errorOf(e: WireError | undefined): SkeinError {
   if (e === undefined) return new SkeinError({ code: "internal" })

@@ -19,6 +19,8 @@ export interface Item {
   settle: ((m: Message | undefined, e?: SkeinError) => void) | undefined
   /** On this connection, not answered. */
   sent: boolean
+  /** It may have left the device, perhaps in an earlier run. */
+  left: boolean
   sentAt: number
   tries: number
   /** The id's time was refused: it gets a new one once the server's time is known. */
@@ -39,15 +41,15 @@ export interface SendQueue {
   listed: boolean
 }
 
-function itemOf(rec: OutboxRecord): Item {
-  return { rec, settle: undefined, sent: false, sentAt: 0, tries: 0, skewed: false }
+function itemOf(rec: OutboxRecord, left: boolean): Item {
+  return { rec, settle: undefined, sent: false, left, sentAt: 0, tries: 0, skewed: false }
 }
 
 export function initOutbox(k: Core, records: readonly OutboxRecord[]): void {
   for (const r of records) {
     // What was acknowledged and not applied is sent once more: the answer tells where it is. SPEC §7.8.
     const rec: OutboxRecord = r.state === "stored" ? { ...r, state: "pending", seq: 0 } : { ...r }
-    const it = itemOf(rec)
+    const it = itemOf(rec, rec.state === "pending")
     k.items.set(rec.send.id, it)
     k.lastN = Math.max(k.lastN, rec.n)
     if (rec.state === "pending") enqueue(k, it)
@@ -99,7 +101,7 @@ export function add(k: Core, send: Omit<Send, "id"> & { id?: string | undefined 
   if (pending >= k.o.outboxLimit) throw new SkeinError({ code: "outbox_full", message: "too many messages wait to be sent" })
   const id = send.id ?? k.ids.next()
   const rec: OutboxRecord = { n: ++k.lastN, state: "pending", send: { ...send, id }, madeAtMs: k.o.now(), seq: 0, code: "", number: 0, reason: "" }
-  const it = itemOf(rec)
+  const it = itemOf(rec, false)
   it.settle = settle
   k.items.set(id, it)
   put(k, it)
@@ -174,7 +176,7 @@ function transmit(k: Core, q: SendQueue, it: Item, now: number): void {
   const send = q.instead === "" ? it.rec.send : { ...it.rec.send, insteadOf: q.instead }
   q.instead = ""
   k.send({ send })
-  it.sent = true
+  it.sent = it.left = true
   it.sentAt = now
   q.inflight++
   k.inflight++
@@ -321,10 +323,16 @@ export function retry(k: Core, id: string, settle: Item["settle"]): void {
   enqueue(k, it)
 }
 
+/** Forgets a failed message, and a pending one of which it is certain that it did not leave. */
 export function discard(k: Core, id: string): void {
-  const it = failedItem(k, id)
+  const it = k.items.get(id)
+  if (it?.rec.state === "pending" && it.left) throw new SkeinError({ code: "may_be_sent", message: "it may have been sent already: recall it once it is stored" })
+  if (it?.rec.state !== "pending") failedItem(k, id)
+  if (it === undefined) return
+  dequeue(k, it)
   k.items.delete(id)
   unput(k, it)
+  settleLater(k, it, undefined, new SkeinError({ code: "discarded", message: "it was discarded before it was sent" }))
 }
 
 /** What became of a message that was in the outbox: settle is told, at once or later. */

@@ -211,7 +211,18 @@ export interface ConversationState {
   floor: number
 }
 
+/** So many at once, and then so many a second. */
+export interface Rate {
+  burst?: number
+  perSecond?: number
+}
+
 export interface Limits {
+  sends?: Rate
+  marks?: Rate
+  reads?: Rate
+  signals?: Rate
+  calls?: Rate
   frameBytes?: number
   contentBytes?: number
   pullEntries?: number

@@ -1,19 +1,29 @@
 import assert from "node:assert/strict"
-import { test } from "node:test"
+import { after, test } from "node:test"
 import { IdSource, toUuid } from "../src/ids.js"
 import type { ChatClient, Message } from "../src/index.js"
 import { shared } from "../src/tabs/index.js"
+import { SharedClient } from "../src/tabs/tab.js"
 import { FakeBrowser, seeded, type FakeTab } from "./browser.js"
 import type { ClientFrame } from "../src/wire.js"
 import { FakeServer } from "./fake.js"
 
 const id = "dm:ann:bob"
 
+const opened: [FakeTab, SharedClient][] = []
+
+// What a dead tab still waits for ends with its process; here all are in one.
+after(() => {
+  for (const [tab, c] of opened) if (tab.dead) clearTimeout(c["hub"]?.client.k["timer"])
+})
+
 function open(tab: FakeTab): ChatClient {
-  return shared({
+  const c = new SharedClient({
     name: "ann", url: "ws://x/ws", getToken: () => "t", store: () => tab.store(), platform: tab.platform, WebSocket: tab.webSocket("ann"),
     device: { id: "d" }, random: () => 0,
   })
+  opened.push([tab, c])
+  return c
 }
 
 /** A server where bob answers each message at once. */
