@@ -133,6 +133,61 @@ func (ThreadFollow) EnumDescriptor() ([]byte, []int) {
 	return file_skein_v1_frames_proto_rawDescGZIP(), []int{1}
 }
 
+// For which messages a user's devices are woken that are not connected. SPEC §14.2.
+type PushLevel int32
+
+const (
+	// As is set for all conversations of the kind.
+	PushLevel_PUSH_LEVEL_UNSPECIFIED PushLevel = 0
+	PushLevel_PUSH_LEVEL_ALL         PushLevel = 1
+	// Those that mention the user, or everybody.
+	PushLevel_PUSH_LEVEL_MENTIONS PushLevel = 2
+	PushLevel_PUSH_LEVEL_NONE     PushLevel = 3
+)
+
+// Enum value maps for PushLevel.
+var (
+	PushLevel_name = map[int32]string{
+		0: "PUSH_LEVEL_UNSPECIFIED",
+		1: "PUSH_LEVEL_ALL",
+		2: "PUSH_LEVEL_MENTIONS",
+		3: "PUSH_LEVEL_NONE",
+	}
+	PushLevel_value = map[string]int32{
+		"PUSH_LEVEL_UNSPECIFIED": 0,
+		"PUSH_LEVEL_ALL":         1,
+		"PUSH_LEVEL_MENTIONS":    2,
+		"PUSH_LEVEL_NONE":        3,
+	}
+)
+
+func (x PushLevel) Enum() *PushLevel {
+	p := new(PushLevel)
+	*p = x
+	return p
+}
+
+func (x PushLevel) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (PushLevel) Descriptor() protoreflect.EnumDescriptor {
+	return file_skein_v1_frames_proto_enumTypes[2].Descriptor()
+}
+
+func (PushLevel) Type() protoreflect.EnumType {
+	return &file_skein_v1_frames_proto_enumTypes[2]
+}
+
+func (x PushLevel) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use PushLevel.Descriptor instead.
+func (PushLevel) EnumDescriptor() ([]byte, []int) {
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{2}
+}
+
 // Client → server.
 type ClientFrame struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2838,7 +2893,9 @@ type MyState struct {
 	// The user's read mark when it was marked as unread, given by the server.
 	UnreadAt uint64 `protobuf:"varint,12,opt,name=unread_at,json=unreadAt,proto3" json:"unread_at,omitempty"`
 	// What the user set for threads, by their roots, ascending; at most 200, those with the newest roots. SPEC §4.36.
-	Threads       []*ThreadMark `protobuf:"bytes,13,rep,name=threads,proto3" json:"threads,omitempty"`
+	Threads []*ThreadMark `protobuf:"bytes,13,rep,name=threads,proto3" json:"threads,omitempty"`
+	// For which messages of it the user's devices are woken; unspecified: as PushSettings say. SPEC §14.2.
+	PushLevel     PushLevel `protobuf:"varint,14,opt,name=push_level,json=pushLevel,proto3,enum=skein.v1.PushLevel" json:"push_level,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2962,6 +3019,13 @@ func (x *MyState) GetThreads() []*ThreadMark {
 		return x.Threads
 	}
 	return nil
+}
+
+func (x *MyState) GetPushLevel() PushLevel {
+	if x != nil {
+		return x.PushLevel
+	}
+	return PushLevel_PUSH_LEVEL_UNSPECIFIED
 }
 
 // Entries from first to last, both included.
@@ -4749,7 +4813,7 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"ThreadMark\x12\x12\n" +
 	"\x04root\x18\x01 \x01(\x04R\x04root\x12\x12\n" +
 	"\x04read\x18\x02 \x01(\x04R\x04read\x12.\n" +
-	"\x06follow\x18\x03 \x01(\x0e2\x16.skein.v1.ThreadFollowR\x06follow\"\xa8\x03\n" +
+	"\x06follow\x18\x03 \x01(\x0e2\x16.skein.v1.ThreadFollowR\x06follow\"\xdc\x03\n" +
 	"\aMyState\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x04R\brevision\x12\x16\n" +
@@ -4764,7 +4828,9 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	" \x01(\tR\x06folder\x12!\n" +
 	"\fhidden_count\x18\v \x01(\x04R\vhiddenCount\x12\x1b\n" +
 	"\tunread_at\x18\f \x01(\x04R\bunreadAt\x12.\n" +
-	"\athreads\x18\r \x03(\v2\x14.skein.v1.ThreadMarkR\athreads\"4\n" +
+	"\athreads\x18\r \x03(\v2\x14.skein.v1.ThreadMarkR\athreads\x122\n" +
+	"\n" +
+	"push_level\x18\x0e \x01(\x0e2\x13.skein.v1.PushLevelR\tpushLevel\"4\n" +
 	"\bSeqRange\x12\x14\n" +
 	"\x05first\x18\x01 \x01(\x04R\x05first\x12\x12\n" +
 	"\x04last\x18\x02 \x01(\x04R\x04last\"Z\n" +
@@ -4875,7 +4941,12 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\fThreadFollow\x12\x1d\n" +
 	"\x19THREAD_FOLLOW_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11THREAD_FOLLOW_YES\x10\x01\x12\x14\n" +
-	"\x10THREAD_FOLLOW_NO\x10\x02B%Z#github.com/skein-im/skein/wire;wireb\x06proto3"
+	"\x10THREAD_FOLLOW_NO\x10\x02*i\n" +
+	"\tPushLevel\x12\x1a\n" +
+	"\x16PUSH_LEVEL_UNSPECIFIED\x10\x00\x12\x12\n" +
+	"\x0ePUSH_LEVEL_ALL\x10\x01\x12\x17\n" +
+	"\x13PUSH_LEVEL_MENTIONS\x10\x02\x12\x13\n" +
+	"\x0fPUSH_LEVEL_NONE\x10\x03B%Z#github.com/skein-im/skein/wire;wireb\x06proto3"
 
 var (
 	file_skein_v1_frames_proto_rawDescOnce sync.Once
@@ -4889,162 +4960,164 @@ func file_skein_v1_frames_proto_rawDescGZIP() []byte {
 	return file_skein_v1_frames_proto_rawDescData
 }
 
-var file_skein_v1_frames_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_skein_v1_frames_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
 var file_skein_v1_frames_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
 var file_skein_v1_frames_proto_goTypes = []any{
 	(DeviceClass)(0),          // 0: skein.v1.DeviceClass
 	(ThreadFollow)(0),         // 1: skein.v1.ThreadFollow
-	(*ClientFrame)(nil),       // 2: skein.v1.ClientFrame
-	(*ServerFrame)(nil),       // 3: skein.v1.ServerFrame
-	(*Device)(nil),            // 4: skein.v1.Device
-	(*Hello)(nil),             // 5: skein.v1.Hello
-	(*Welcome)(nil),           // 6: skein.v1.Welcome
-	(*Heartbeat)(nil),         // 7: skein.v1.Heartbeat
-	(*Limits)(nil),            // 8: skein.v1.Limits
-	(*Rate)(nil),              // 9: skein.v1.Rate
-	(*Send)(nil),              // 10: skein.v1.Send
-	(*Amend)(nil),             // 11: skein.v1.Amend
-	(*Edit)(nil),              // 12: skein.v1.Edit
-	(*SendAck)(nil),           // 13: skein.v1.SendAck
-	(*SendError)(nil),         // 14: skein.v1.SendError
-	(*Received)(nil),          // 15: skein.v1.Received
-	(*Read)(nil),              // 16: skein.v1.Read
-	(*Receipt)(nil),           // 17: skein.v1.Receipt
-	(*Push)(nil),              // 18: skein.v1.Push
-	(*Sync)(nil),              // 19: skein.v1.Sync
-	(*SyncDelta)(nil),         // 20: skein.v1.SyncDelta
-	(*ConversationState)(nil), // 21: skein.v1.ConversationState
-	(*Lifetime)(nil),          // 22: skein.v1.Lifetime
-	(*ThreadMark)(nil),        // 23: skein.v1.ThreadMark
-	(*MyState)(nil),           // 24: skein.v1.MyState
-	(*SeqRange)(nil),          // 25: skein.v1.SeqRange
-	(*Window)(nil),            // 26: skein.v1.Window
-	(*Pull)(nil),              // 27: skein.v1.Pull
-	(*Pulls)(nil),             // 28: skein.v1.Pulls
-	(*Range)(nil),             // 29: skein.v1.Range
-	(*Typing)(nil),            // 30: skein.v1.Typing
-	(*Part)(nil),              // 31: skein.v1.Part
-	(*Signal)(nil),            // 32: skein.v1.Signal
-	(*Renew)(nil),             // 33: skein.v1.Renew
-	(*Renewed)(nil),           // 34: skein.v1.Renewed
-	(*Background)(nil),        // 35: skein.v1.Background
-	(*WatchPresence)(nil),     // 36: skein.v1.WatchPresence
-	(*Presence)(nil),          // 37: skein.v1.Presence
-	(*Call)(nil),              // 38: skein.v1.Call
-	(*Result)(nil),            // 39: skein.v1.Result
-	(*Ping)(nil),              // 40: skein.v1.Ping
-	(*Pong)(nil),              // 41: skein.v1.Pong
-	(*Heads)(nil),             // 42: skein.v1.Heads
-	(*Head)(nil),              // 43: skein.v1.Head
-	(*Resync)(nil),            // 44: skein.v1.Resync
-	(*Kick)(nil),              // 45: skein.v1.Kick
-	(*GoAway)(nil),            // 46: skein.v1.GoAway
-	(*Bye)(nil),               // 47: skein.v1.Bye
-	(*Error)(nil),             // 48: skein.v1.Error
-	nil,                       // 49: skein.v1.Send.ExtraEntry
-	nil,                       // 50: skein.v1.Edit.ExtraEntry
-	(*Content)(nil),           // 51: skein.v1.Content
-	(*Poll)(nil),              // 52: skein.v1.Poll
-	(GroupMention)(0),         // 53: skein.v1.GroupMention
-	(*React)(nil),             // 54: skein.v1.React
-	(*Vote)(nil),              // 55: skein.v1.Vote
-	(*PollEnd)(nil),           // 56: skein.v1.PollEnd
-	(*Pin)(nil),               // 57: skein.v1.Pin
-	(*Entry)(nil),             // 58: skein.v1.Entry
-	(*Newest)(nil),            // 59: skein.v1.Newest
-	(*structpb.Struct)(nil),   // 60: google.protobuf.Struct
+	(PushLevel)(0),            // 2: skein.v1.PushLevel
+	(*ClientFrame)(nil),       // 3: skein.v1.ClientFrame
+	(*ServerFrame)(nil),       // 4: skein.v1.ServerFrame
+	(*Device)(nil),            // 5: skein.v1.Device
+	(*Hello)(nil),             // 6: skein.v1.Hello
+	(*Welcome)(nil),           // 7: skein.v1.Welcome
+	(*Heartbeat)(nil),         // 8: skein.v1.Heartbeat
+	(*Limits)(nil),            // 9: skein.v1.Limits
+	(*Rate)(nil),              // 10: skein.v1.Rate
+	(*Send)(nil),              // 11: skein.v1.Send
+	(*Amend)(nil),             // 12: skein.v1.Amend
+	(*Edit)(nil),              // 13: skein.v1.Edit
+	(*SendAck)(nil),           // 14: skein.v1.SendAck
+	(*SendError)(nil),         // 15: skein.v1.SendError
+	(*Received)(nil),          // 16: skein.v1.Received
+	(*Read)(nil),              // 17: skein.v1.Read
+	(*Receipt)(nil),           // 18: skein.v1.Receipt
+	(*Push)(nil),              // 19: skein.v1.Push
+	(*Sync)(nil),              // 20: skein.v1.Sync
+	(*SyncDelta)(nil),         // 21: skein.v1.SyncDelta
+	(*ConversationState)(nil), // 22: skein.v1.ConversationState
+	(*Lifetime)(nil),          // 23: skein.v1.Lifetime
+	(*ThreadMark)(nil),        // 24: skein.v1.ThreadMark
+	(*MyState)(nil),           // 25: skein.v1.MyState
+	(*SeqRange)(nil),          // 26: skein.v1.SeqRange
+	(*Window)(nil),            // 27: skein.v1.Window
+	(*Pull)(nil),              // 28: skein.v1.Pull
+	(*Pulls)(nil),             // 29: skein.v1.Pulls
+	(*Range)(nil),             // 30: skein.v1.Range
+	(*Typing)(nil),            // 31: skein.v1.Typing
+	(*Part)(nil),              // 32: skein.v1.Part
+	(*Signal)(nil),            // 33: skein.v1.Signal
+	(*Renew)(nil),             // 34: skein.v1.Renew
+	(*Renewed)(nil),           // 35: skein.v1.Renewed
+	(*Background)(nil),        // 36: skein.v1.Background
+	(*WatchPresence)(nil),     // 37: skein.v1.WatchPresence
+	(*Presence)(nil),          // 38: skein.v1.Presence
+	(*Call)(nil),              // 39: skein.v1.Call
+	(*Result)(nil),            // 40: skein.v1.Result
+	(*Ping)(nil),              // 41: skein.v1.Ping
+	(*Pong)(nil),              // 42: skein.v1.Pong
+	(*Heads)(nil),             // 43: skein.v1.Heads
+	(*Head)(nil),              // 44: skein.v1.Head
+	(*Resync)(nil),            // 45: skein.v1.Resync
+	(*Kick)(nil),              // 46: skein.v1.Kick
+	(*GoAway)(nil),            // 47: skein.v1.GoAway
+	(*Bye)(nil),               // 48: skein.v1.Bye
+	(*Error)(nil),             // 49: skein.v1.Error
+	nil,                       // 50: skein.v1.Send.ExtraEntry
+	nil,                       // 51: skein.v1.Edit.ExtraEntry
+	(*Content)(nil),           // 52: skein.v1.Content
+	(*Poll)(nil),              // 53: skein.v1.Poll
+	(GroupMention)(0),         // 54: skein.v1.GroupMention
+	(*React)(nil),             // 55: skein.v1.React
+	(*Vote)(nil),              // 56: skein.v1.Vote
+	(*PollEnd)(nil),           // 57: skein.v1.PollEnd
+	(*Pin)(nil),               // 58: skein.v1.Pin
+	(*Entry)(nil),             // 59: skein.v1.Entry
+	(*Newest)(nil),            // 60: skein.v1.Newest
+	(*structpb.Struct)(nil),   // 61: google.protobuf.Struct
 }
 var file_skein_v1_frames_proto_depIdxs = []int32{
-	5,  // 0: skein.v1.ClientFrame.hello:type_name -> skein.v1.Hello
-	10, // 1: skein.v1.ClientFrame.send:type_name -> skein.v1.Send
-	15, // 2: skein.v1.ClientFrame.received:type_name -> skein.v1.Received
-	16, // 3: skein.v1.ClientFrame.read:type_name -> skein.v1.Read
-	19, // 4: skein.v1.ClientFrame.sync:type_name -> skein.v1.Sync
-	27, // 5: skein.v1.ClientFrame.pull:type_name -> skein.v1.Pull
-	30, // 6: skein.v1.ClientFrame.typing:type_name -> skein.v1.Typing
-	36, // 7: skein.v1.ClientFrame.watch_presence:type_name -> skein.v1.WatchPresence
-	38, // 8: skein.v1.ClientFrame.call:type_name -> skein.v1.Call
-	40, // 9: skein.v1.ClientFrame.ping:type_name -> skein.v1.Ping
-	41, // 10: skein.v1.ClientFrame.pong:type_name -> skein.v1.Pong
-	47, // 11: skein.v1.ClientFrame.bye:type_name -> skein.v1.Bye
-	28, // 12: skein.v1.ClientFrame.pulls:type_name -> skein.v1.Pulls
-	32, // 13: skein.v1.ClientFrame.signal:type_name -> skein.v1.Signal
-	33, // 14: skein.v1.ClientFrame.renew:type_name -> skein.v1.Renew
-	35, // 15: skein.v1.ClientFrame.background:type_name -> skein.v1.Background
-	11, // 16: skein.v1.ClientFrame.amend:type_name -> skein.v1.Amend
-	6,  // 17: skein.v1.ServerFrame.welcome:type_name -> skein.v1.Welcome
-	13, // 18: skein.v1.ServerFrame.send_ack:type_name -> skein.v1.SendAck
-	14, // 19: skein.v1.ServerFrame.send_error:type_name -> skein.v1.SendError
-	18, // 20: skein.v1.ServerFrame.push:type_name -> skein.v1.Push
-	17, // 21: skein.v1.ServerFrame.receipt:type_name -> skein.v1.Receipt
-	20, // 22: skein.v1.ServerFrame.sync_delta:type_name -> skein.v1.SyncDelta
-	29, // 23: skein.v1.ServerFrame.range:type_name -> skein.v1.Range
-	30, // 24: skein.v1.ServerFrame.typing:type_name -> skein.v1.Typing
-	37, // 25: skein.v1.ServerFrame.presence:type_name -> skein.v1.Presence
-	39, // 26: skein.v1.ServerFrame.result:type_name -> skein.v1.Result
-	41, // 27: skein.v1.ServerFrame.pong:type_name -> skein.v1.Pong
-	40, // 28: skein.v1.ServerFrame.ping:type_name -> skein.v1.Ping
-	42, // 29: skein.v1.ServerFrame.heads:type_name -> skein.v1.Heads
-	44, // 30: skein.v1.ServerFrame.resync:type_name -> skein.v1.Resync
-	45, // 31: skein.v1.ServerFrame.kick:type_name -> skein.v1.Kick
-	46, // 32: skein.v1.ServerFrame.go_away:type_name -> skein.v1.GoAway
-	48, // 33: skein.v1.ServerFrame.error:type_name -> skein.v1.Error
-	24, // 34: skein.v1.ServerFrame.my_state:type_name -> skein.v1.MyState
-	32, // 35: skein.v1.ServerFrame.signal:type_name -> skein.v1.Signal
-	34, // 36: skein.v1.ServerFrame.renewed:type_name -> skein.v1.Renewed
-	31, // 37: skein.v1.ServerFrame.part:type_name -> skein.v1.Part
+	6,  // 0: skein.v1.ClientFrame.hello:type_name -> skein.v1.Hello
+	11, // 1: skein.v1.ClientFrame.send:type_name -> skein.v1.Send
+	16, // 2: skein.v1.ClientFrame.received:type_name -> skein.v1.Received
+	17, // 3: skein.v1.ClientFrame.read:type_name -> skein.v1.Read
+	20, // 4: skein.v1.ClientFrame.sync:type_name -> skein.v1.Sync
+	28, // 5: skein.v1.ClientFrame.pull:type_name -> skein.v1.Pull
+	31, // 6: skein.v1.ClientFrame.typing:type_name -> skein.v1.Typing
+	37, // 7: skein.v1.ClientFrame.watch_presence:type_name -> skein.v1.WatchPresence
+	39, // 8: skein.v1.ClientFrame.call:type_name -> skein.v1.Call
+	41, // 9: skein.v1.ClientFrame.ping:type_name -> skein.v1.Ping
+	42, // 10: skein.v1.ClientFrame.pong:type_name -> skein.v1.Pong
+	48, // 11: skein.v1.ClientFrame.bye:type_name -> skein.v1.Bye
+	29, // 12: skein.v1.ClientFrame.pulls:type_name -> skein.v1.Pulls
+	33, // 13: skein.v1.ClientFrame.signal:type_name -> skein.v1.Signal
+	34, // 14: skein.v1.ClientFrame.renew:type_name -> skein.v1.Renew
+	36, // 15: skein.v1.ClientFrame.background:type_name -> skein.v1.Background
+	12, // 16: skein.v1.ClientFrame.amend:type_name -> skein.v1.Amend
+	7,  // 17: skein.v1.ServerFrame.welcome:type_name -> skein.v1.Welcome
+	14, // 18: skein.v1.ServerFrame.send_ack:type_name -> skein.v1.SendAck
+	15, // 19: skein.v1.ServerFrame.send_error:type_name -> skein.v1.SendError
+	19, // 20: skein.v1.ServerFrame.push:type_name -> skein.v1.Push
+	18, // 21: skein.v1.ServerFrame.receipt:type_name -> skein.v1.Receipt
+	21, // 22: skein.v1.ServerFrame.sync_delta:type_name -> skein.v1.SyncDelta
+	30, // 23: skein.v1.ServerFrame.range:type_name -> skein.v1.Range
+	31, // 24: skein.v1.ServerFrame.typing:type_name -> skein.v1.Typing
+	38, // 25: skein.v1.ServerFrame.presence:type_name -> skein.v1.Presence
+	40, // 26: skein.v1.ServerFrame.result:type_name -> skein.v1.Result
+	42, // 27: skein.v1.ServerFrame.pong:type_name -> skein.v1.Pong
+	41, // 28: skein.v1.ServerFrame.ping:type_name -> skein.v1.Ping
+	43, // 29: skein.v1.ServerFrame.heads:type_name -> skein.v1.Heads
+	45, // 30: skein.v1.ServerFrame.resync:type_name -> skein.v1.Resync
+	46, // 31: skein.v1.ServerFrame.kick:type_name -> skein.v1.Kick
+	47, // 32: skein.v1.ServerFrame.go_away:type_name -> skein.v1.GoAway
+	49, // 33: skein.v1.ServerFrame.error:type_name -> skein.v1.Error
+	25, // 34: skein.v1.ServerFrame.my_state:type_name -> skein.v1.MyState
+	33, // 35: skein.v1.ServerFrame.signal:type_name -> skein.v1.Signal
+	35, // 36: skein.v1.ServerFrame.renewed:type_name -> skein.v1.Renewed
+	32, // 37: skein.v1.ServerFrame.part:type_name -> skein.v1.Part
 	0,  // 38: skein.v1.Device.class:type_name -> skein.v1.DeviceClass
-	4,  // 39: skein.v1.Hello.device:type_name -> skein.v1.Device
-	19, // 40: skein.v1.Hello.sync:type_name -> skein.v1.Sync
-	7,  // 41: skein.v1.Welcome.heartbeat:type_name -> skein.v1.Heartbeat
-	8,  // 42: skein.v1.Welcome.limits:type_name -> skein.v1.Limits
-	9,  // 43: skein.v1.Limits.sends:type_name -> skein.v1.Rate
-	9,  // 44: skein.v1.Limits.marks:type_name -> skein.v1.Rate
-	9,  // 45: skein.v1.Limits.reads:type_name -> skein.v1.Rate
-	9,  // 46: skein.v1.Limits.calls:type_name -> skein.v1.Rate
-	9,  // 47: skein.v1.Limits.signals:type_name -> skein.v1.Rate
-	51, // 48: skein.v1.Send.content:type_name -> skein.v1.Content
-	49, // 49: skein.v1.Send.extra:type_name -> skein.v1.Send.ExtraEntry
-	52, // 50: skein.v1.Send.poll:type_name -> skein.v1.Poll
-	53, // 51: skein.v1.Send.group_mention:type_name -> skein.v1.GroupMention
-	12, // 52: skein.v1.Amend.edit:type_name -> skein.v1.Edit
-	54, // 53: skein.v1.Amend.react:type_name -> skein.v1.React
-	55, // 54: skein.v1.Amend.vote:type_name -> skein.v1.Vote
-	56, // 55: skein.v1.Amend.end_poll:type_name -> skein.v1.PollEnd
-	57, // 56: skein.v1.Amend.pin:type_name -> skein.v1.Pin
-	51, // 57: skein.v1.Edit.content:type_name -> skein.v1.Content
-	50, // 58: skein.v1.Edit.extra:type_name -> skein.v1.Edit.ExtraEntry
-	53, // 59: skein.v1.Edit.group_mention:type_name -> skein.v1.GroupMention
-	48, // 60: skein.v1.SendError.error:type_name -> skein.v1.Error
-	58, // 61: skein.v1.Push.entries:type_name -> skein.v1.Entry
-	59, // 62: skein.v1.Sync.newest:type_name -> skein.v1.Newest
-	21, // 63: skein.v1.SyncDelta.conversations:type_name -> skein.v1.ConversationState
-	48, // 64: skein.v1.SyncDelta.error:type_name -> skein.v1.Error
-	58, // 65: skein.v1.ConversationState.entries:type_name -> skein.v1.Entry
-	26, // 66: skein.v1.ConversationState.earlier:type_name -> skein.v1.Window
-	58, // 67: skein.v1.ConversationState.touched:type_name -> skein.v1.Entry
-	59, // 68: skein.v1.ConversationState.last:type_name -> skein.v1.Newest
-	24, // 69: skein.v1.ConversationState.mine:type_name -> skein.v1.MyState
-	22, // 70: skein.v1.ConversationState.lifetimes:type_name -> skein.v1.Lifetime
+	5,  // 39: skein.v1.Hello.device:type_name -> skein.v1.Device
+	20, // 40: skein.v1.Hello.sync:type_name -> skein.v1.Sync
+	8,  // 41: skein.v1.Welcome.heartbeat:type_name -> skein.v1.Heartbeat
+	9,  // 42: skein.v1.Welcome.limits:type_name -> skein.v1.Limits
+	10, // 43: skein.v1.Limits.sends:type_name -> skein.v1.Rate
+	10, // 44: skein.v1.Limits.marks:type_name -> skein.v1.Rate
+	10, // 45: skein.v1.Limits.reads:type_name -> skein.v1.Rate
+	10, // 46: skein.v1.Limits.calls:type_name -> skein.v1.Rate
+	10, // 47: skein.v1.Limits.signals:type_name -> skein.v1.Rate
+	52, // 48: skein.v1.Send.content:type_name -> skein.v1.Content
+	50, // 49: skein.v1.Send.extra:type_name -> skein.v1.Send.ExtraEntry
+	53, // 50: skein.v1.Send.poll:type_name -> skein.v1.Poll
+	54, // 51: skein.v1.Send.group_mention:type_name -> skein.v1.GroupMention
+	13, // 52: skein.v1.Amend.edit:type_name -> skein.v1.Edit
+	55, // 53: skein.v1.Amend.react:type_name -> skein.v1.React
+	56, // 54: skein.v1.Amend.vote:type_name -> skein.v1.Vote
+	57, // 55: skein.v1.Amend.end_poll:type_name -> skein.v1.PollEnd
+	58, // 56: skein.v1.Amend.pin:type_name -> skein.v1.Pin
+	52, // 57: skein.v1.Edit.content:type_name -> skein.v1.Content
+	51, // 58: skein.v1.Edit.extra:type_name -> skein.v1.Edit.ExtraEntry
+	54, // 59: skein.v1.Edit.group_mention:type_name -> skein.v1.GroupMention
+	49, // 60: skein.v1.SendError.error:type_name -> skein.v1.Error
+	59, // 61: skein.v1.Push.entries:type_name -> skein.v1.Entry
+	60, // 62: skein.v1.Sync.newest:type_name -> skein.v1.Newest
+	22, // 63: skein.v1.SyncDelta.conversations:type_name -> skein.v1.ConversationState
+	49, // 64: skein.v1.SyncDelta.error:type_name -> skein.v1.Error
+	59, // 65: skein.v1.ConversationState.entries:type_name -> skein.v1.Entry
+	27, // 66: skein.v1.ConversationState.earlier:type_name -> skein.v1.Window
+	59, // 67: skein.v1.ConversationState.touched:type_name -> skein.v1.Entry
+	60, // 68: skein.v1.ConversationState.last:type_name -> skein.v1.Newest
+	25, // 69: skein.v1.ConversationState.mine:type_name -> skein.v1.MyState
+	23, // 70: skein.v1.ConversationState.lifetimes:type_name -> skein.v1.Lifetime
 	1,  // 71: skein.v1.ThreadMark.follow:type_name -> skein.v1.ThreadFollow
-	25, // 72: skein.v1.MyState.deleted:type_name -> skein.v1.SeqRange
-	23, // 73: skein.v1.MyState.threads:type_name -> skein.v1.ThreadMark
-	27, // 74: skein.v1.Pulls.pulls:type_name -> skein.v1.Pull
-	58, // 75: skein.v1.Range.entries:type_name -> skein.v1.Entry
-	48, // 76: skein.v1.Range.error:type_name -> skein.v1.Error
-	58, // 77: skein.v1.Range.touched:type_name -> skein.v1.Entry
-	59, // 78: skein.v1.Range.last:type_name -> skein.v1.Newest
-	60, // 79: skein.v1.Call.json:type_name -> google.protobuf.Struct
-	60, // 80: skein.v1.Result.json:type_name -> google.protobuf.Struct
-	48, // 81: skein.v1.Result.error:type_name -> skein.v1.Error
-	43, // 82: skein.v1.Heads.heads:type_name -> skein.v1.Head
-	48, // 83: skein.v1.Kick.error:type_name -> skein.v1.Error
-	4,  // 84: skein.v1.Kick.by:type_name -> skein.v1.Device
-	85, // [85:85] is the sub-list for method output_type
-	85, // [85:85] is the sub-list for method input_type
-	85, // [85:85] is the sub-list for extension type_name
-	85, // [85:85] is the sub-list for extension extendee
-	0,  // [0:85] is the sub-list for field type_name
+	26, // 72: skein.v1.MyState.deleted:type_name -> skein.v1.SeqRange
+	24, // 73: skein.v1.MyState.threads:type_name -> skein.v1.ThreadMark
+	2,  // 74: skein.v1.MyState.push_level:type_name -> skein.v1.PushLevel
+	28, // 75: skein.v1.Pulls.pulls:type_name -> skein.v1.Pull
+	59, // 76: skein.v1.Range.entries:type_name -> skein.v1.Entry
+	49, // 77: skein.v1.Range.error:type_name -> skein.v1.Error
+	59, // 78: skein.v1.Range.touched:type_name -> skein.v1.Entry
+	60, // 79: skein.v1.Range.last:type_name -> skein.v1.Newest
+	61, // 80: skein.v1.Call.json:type_name -> google.protobuf.Struct
+	61, // 81: skein.v1.Result.json:type_name -> google.protobuf.Struct
+	49, // 82: skein.v1.Result.error:type_name -> skein.v1.Error
+	44, // 83: skein.v1.Heads.heads:type_name -> skein.v1.Head
+	49, // 84: skein.v1.Kick.error:type_name -> skein.v1.Error
+	5,  // 85: skein.v1.Kick.by:type_name -> skein.v1.Device
+	86, // [86:86] is the sub-list for method output_type
+	86, // [86:86] is the sub-list for method input_type
+	86, // [86:86] is the sub-list for extension type_name
+	86, // [86:86] is the sub-list for extension extendee
+	0,  // [0:86] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_frames_proto_init() }
@@ -5117,7 +5190,7 @@ func file_skein_v1_frames_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_frames_proto_rawDesc), len(file_skein_v1_frames_proto_rawDesc)),
-			NumEnums:      2,
+			NumEnums:      3,
 			NumMessages:   49,
 			NumExtensions: 0,
 			NumServices:   0,

@@ -2615,6 +2615,11 @@ func (m *MyState) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
 	}
+	if m.PushLevel != 0 {
+		i = protohelpers.EncodeVarint(dAtA, i, uint64(m.PushLevel))
+		i--
+		dAtA[i] = 0x70
+	}
 	if len(m.Threads) > 0 {
 		for iNdEx := len(m.Threads) - 1; iNdEx >= 0; iNdEx-- {
 			size, err := m.Threads[iNdEx].MarshalToSizedBufferVT(dAtA[:i])
@@ -5346,6 +5351,9 @@ func (m *MyState) SizeVT() (n int) {
 			l = e.SizeVT()
 			n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
 		}
+	}
+	if m.PushLevel != 0 {
+		n += 1 + protohelpers.SizeOfVarint(uint64(m.PushLevel))
 	}
 	n += len(m.unknownFields)
 	return n
@@ -12794,6 +12802,25 @@ func (m *MyState) UnmarshalVT(dAtA []byte) error {
 				return err
 			}
 			iNdEx = postIndex
+		case 14:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field PushLevel", wireType)
+			}
+			m.PushLevel = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.PushLevel |= PushLevel(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
 		default:
 			iNdEx = preIndex
 			skippy, err := protohelpers.Skip(dAtA[iNdEx:])

@@ -26,6 +26,7 @@ var repeats = map[string]Repeat{
 	"UserService/UpdateProfile": RepeatSame,
 	"ContactService/BlockUser":  RepeatSame, "ContactService/UnblockUser": RepeatSame, "ContactService/SetRemark": RepeatSame, "ContactService/SetTags": RepeatSame,
 	"GroupService/AcceptInvitation": RepeatSame, "GroupService/JoinByLink": RepeatSame, "GroupService/RequestToJoin": RepeatSame, "GroupService/ApproveJoin": RepeatSame,
+	"PushService/SetPushSubscription": RepeatSame, "PushService/DeletePushSubscription": RepeatSame, "PushService/SetPushSettings": RepeatSame,
 	"MessageService/RecallMessage": RepeatSame, "MessageService/MarkRead": RepeatSame, "MessageService/SetMyState": RepeatSame,
 
 	"AccountService/ListSessions": RepeatReads, "AccountService/GetSecurity": RepeatReads, "AccountService/ListLoginProviders": RepeatReads, "AccountService/ListIdentities": RepeatReads, "AdminService/ExportUser": RepeatReads, "AdminService/ListRegistrationLinks": RepeatReads,
@@ -34,6 +35,7 @@ var repeats = map[string]Repeat{
 	"GroupService/GetGroup":       RepeatReads, "GroupService/ListMembers": RepeatReads, "GroupService/ListInvitations": RepeatReads, "GroupService/ListBans": RepeatReads,
 	"GroupService/ListInviteLinks": RepeatReads, "GroupService/GetInviteLink": RepeatReads, "GroupService/ListJoinRequests": RepeatReads,
 	"MediaService/GetMedia": RepeatReads, "MediaService/LinkMedia": RepeatReads, "MediaService/ListStickers": RepeatReads,
+	"PushService/GetPushKey": RepeatReads, "PushService/GetPushSettings": RepeatReads,
 	"MessageService/ListEdits": RepeatReads, "MessageService/ListReactions": RepeatReads, "MessageService/ListReaders": RepeatReads, "MessageService/ListPins": RepeatReads, "MessageService/ListThread": RepeatReads, "MessageService/ListThreads": RepeatReads, "MessageService/ListMentions": RepeatReads, "MessageService/SearchMessages": RepeatReads, "MessageService/ListVotes": RepeatReads, "MessageService/ListScheduled": RepeatReads, "MessageService/ListEntries": RepeatReads, "MessageService/ListConversations": RepeatReads,
 	"AdminService/ListUsers": RepeatReads, "AdminService/ListUserSessions": RepeatReads,
 }

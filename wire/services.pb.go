@@ -12791,7 +12791,9 @@ type SetMyStateRequest struct {
 	// A name of at most 64 characters; space around it is dropped. Empty: out of its folder. SPEC §4.30.
 	Folder *string `protobuf:"bytes,9,opt,name=folder,proto3,oneof" json:"folder,omitempty"`
 	// Sets something for one thread. SPEC §4.36.
-	Thread        *SetThread `protobuf:"bytes,10,opt,name=thread,proto3" json:"thread,omitempty"`
+	Thread *SetThread `protobuf:"bytes,10,opt,name=thread,proto3" json:"thread,omitempty"`
+	// Unspecified: as PushSettings say again. SPEC §14.2.
+	PushLevel     *PushLevel `protobuf:"varint,11,opt,name=push_level,json=pushLevel,proto3,enum=skein.v1.PushLevel,oneof" json:"push_level,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -12894,6 +12896,13 @@ func (x *SetMyStateRequest) GetThread() *SetThread {
 		return x.Thread
 	}
 	return nil
+}
+
+func (x *SetMyStateRequest) GetPushLevel() PushLevel {
+	if x != nil && x.PushLevel != nil {
+		return *x.PushLevel
+	}
+	return PushLevel_PUSH_LEVEL_UNSPECIFIED
 }
 
 // What a user sets for a thread; at least one of the two.
@@ -13093,6 +13102,516 @@ func (x *SetMyStateResponse) GetState() *MyState {
 	return nil
 }
 
+type GetPushKeyRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetPushKeyRequest) Reset() {
+	*x = GetPushKeyRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[225]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetPushKeyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetPushKeyRequest) ProtoMessage() {}
+
+func (x *GetPushKeyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[225]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetPushKeyRequest.ProtoReflect.Descriptor instead.
+func (*GetPushKeyRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{225}
+}
+
+type GetPushKeyResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// An uncompressed point of P-256, 65 bytes in base64url without padding.
+	Key           string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetPushKeyResponse) Reset() {
+	*x = GetPushKeyResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[226]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetPushKeyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetPushKeyResponse) ProtoMessage() {}
+
+func (x *GetPushKeyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[226]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetPushKeyResponse.ProtoReflect.Descriptor instead.
+func (*GetPushKeyResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{226}
+}
+
+func (x *GetPushKeyResponse) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+// What a browser's PushSubscription has.
+type SetPushSubscriptionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// An https URL of at most 2,000 bytes, at an address that is public.
+	Endpoint string `protobuf:"bytes,1,opt,name=endpoint,proto3" json:"endpoint,omitempty"`
+	// The browser's public key, an uncompressed point of P-256: 65 bytes in base64url without padding.
+	P256Dh string `protobuf:"bytes,2,opt,name=p256dh,proto3" json:"p256dh,omitempty"`
+	// The authentication secret: 16 bytes in base64url without padding.
+	Auth          string `protobuf:"bytes,3,opt,name=auth,proto3" json:"auth,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetPushSubscriptionRequest) Reset() {
+	*x = SetPushSubscriptionRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[227]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetPushSubscriptionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetPushSubscriptionRequest) ProtoMessage() {}
+
+func (x *SetPushSubscriptionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[227]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetPushSubscriptionRequest.ProtoReflect.Descriptor instead.
+func (*SetPushSubscriptionRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{227}
+}
+
+func (x *SetPushSubscriptionRequest) GetEndpoint() string {
+	if x != nil {
+		return x.Endpoint
+	}
+	return ""
+}
+
+func (x *SetPushSubscriptionRequest) GetP256Dh() string {
+	if x != nil {
+		return x.P256Dh
+	}
+	return ""
+}
+
+func (x *SetPushSubscriptionRequest) GetAuth() string {
+	if x != nil {
+		return x.Auth
+	}
+	return ""
+}
+
+type SetPushSubscriptionResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetPushSubscriptionResponse) Reset() {
+	*x = SetPushSubscriptionResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[228]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetPushSubscriptionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetPushSubscriptionResponse) ProtoMessage() {}
+
+func (x *SetPushSubscriptionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[228]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetPushSubscriptionResponse.ProtoReflect.Descriptor instead.
+func (*SetPushSubscriptionResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{228}
+}
+
+type DeletePushSubscriptionRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeletePushSubscriptionRequest) Reset() {
+	*x = DeletePushSubscriptionRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[229]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeletePushSubscriptionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeletePushSubscriptionRequest) ProtoMessage() {}
+
+func (x *DeletePushSubscriptionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[229]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeletePushSubscriptionRequest.ProtoReflect.Descriptor instead.
+func (*DeletePushSubscriptionRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{229}
+}
+
+type DeletePushSubscriptionResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeletePushSubscriptionResponse) Reset() {
+	*x = DeletePushSubscriptionResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[230]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeletePushSubscriptionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeletePushSubscriptionResponse) ProtoMessage() {}
+
+func (x *DeletePushSubscriptionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[230]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeletePushSubscriptionResponse.ProtoReflect.Descriptor instead.
+func (*DeletePushSubscriptionResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{230}
+}
+
+type PushSettings struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of direct chats, and of groups, where the user set none for the conversation; unspecified: all.
+	Direct PushLevel `protobuf:"varint,1,opt,name=direct,proto3,enum=skein.v1.PushLevel" json:"direct,omitempty"`
+	Groups PushLevel `protobuf:"varint,2,opt,name=groups,proto3,enum=skein.v1.PushLevel" json:"groups,omitempty"`
+	// In muted groups not for mentions either.
+	MuteMentions bool `protobuf:"varint,3,opt,name=mute_mentions,json=muteMentions,proto3" json:"mute_mentions,omitempty"`
+	// A push tells the conversation and no more: neither who wrote nor what.
+	HideText bool `protobuf:"varint,4,opt,name=hide_text,json=hideText,proto3" json:"hide_text,omitempty"`
+	// Minutes of the day, 0 to 1,439, from and until which nothing is pushed; both the same: there are no quiet hours.
+	QuietFrom  uint32 `protobuf:"varint,5,opt,name=quiet_from,json=quietFrom,proto3" json:"quiet_from,omitempty"`
+	QuietUntil uint32 `protobuf:"varint,6,opt,name=quiet_until,json=quietUntil,proto3" json:"quiet_until,omitempty"`
+	// The name of the time zone of those, as Europe/Berlin; empty: UTC.
+	QuietZone     string `protobuf:"bytes,7,opt,name=quiet_zone,json=quietZone,proto3" json:"quiet_zone,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PushSettings) Reset() {
+	*x = PushSettings{}
+	mi := &file_skein_v1_services_proto_msgTypes[231]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PushSettings) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PushSettings) ProtoMessage() {}
+
+func (x *PushSettings) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[231]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PushSettings.ProtoReflect.Descriptor instead.
+func (*PushSettings) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{231}
+}
+
+func (x *PushSettings) GetDirect() PushLevel {
+	if x != nil {
+		return x.Direct
+	}
+	return PushLevel_PUSH_LEVEL_UNSPECIFIED
+}
+
+func (x *PushSettings) GetGroups() PushLevel {
+	if x != nil {
+		return x.Groups
+	}
+	return PushLevel_PUSH_LEVEL_UNSPECIFIED
+}
+
+func (x *PushSettings) GetMuteMentions() bool {
+	if x != nil {
+		return x.MuteMentions
+	}
+	return false
+}
+
+func (x *PushSettings) GetHideText() bool {
+	if x != nil {
+		return x.HideText
+	}
+	return false
+}
+
+func (x *PushSettings) GetQuietFrom() uint32 {
+	if x != nil {
+		return x.QuietFrom
+	}
+	return 0
+}
+
+func (x *PushSettings) GetQuietUntil() uint32 {
+	if x != nil {
+		return x.QuietUntil
+	}
+	return 0
+}
+
+func (x *PushSettings) GetQuietZone() string {
+	if x != nil {
+		return x.QuietZone
+	}
+	return ""
+}
+
+type GetPushSettingsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetPushSettingsRequest) Reset() {
+	*x = GetPushSettingsRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[232]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetPushSettingsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetPushSettingsRequest) ProtoMessage() {}
+
+func (x *GetPushSettingsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[232]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetPushSettingsRequest.ProtoReflect.Descriptor instead.
+func (*GetPushSettingsRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{232}
+}
+
+type GetPushSettingsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Settings      *PushSettings          `protobuf:"bytes,1,opt,name=settings,proto3" json:"settings,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetPushSettingsResponse) Reset() {
+	*x = GetPushSettingsResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[233]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetPushSettingsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetPushSettingsResponse) ProtoMessage() {}
+
+func (x *GetPushSettingsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[233]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetPushSettingsResponse.ProtoReflect.Descriptor instead.
+func (*GetPushSettingsResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{233}
+}
+
+func (x *GetPushSettingsResponse) GetSettings() *PushSettings {
+	if x != nil {
+		return x.Settings
+	}
+	return nil
+}
+
+type SetPushSettingsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Settings      *PushSettings          `protobuf:"bytes,1,opt,name=settings,proto3" json:"settings,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetPushSettingsRequest) Reset() {
+	*x = SetPushSettingsRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[234]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetPushSettingsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetPushSettingsRequest) ProtoMessage() {}
+
+func (x *SetPushSettingsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[234]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetPushSettingsRequest.ProtoReflect.Descriptor instead.
+func (*SetPushSettingsRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{234}
+}
+
+func (x *SetPushSettingsRequest) GetSettings() *PushSettings {
+	if x != nil {
+		return x.Settings
+	}
+	return nil
+}
+
+type SetPushSettingsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetPushSettingsResponse) Reset() {
+	*x = SetPushSettingsResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[235]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetPushSettingsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetPushSettingsResponse) ProtoMessage() {}
+
+func (x *SetPushSettingsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[235]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetPushSettingsResponse.ProtoReflect.Descriptor instead.
+func (*SetPushSettingsResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{235}
+}
+
 type SetUsernameRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	User  string                 `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
@@ -13104,7 +13623,7 @@ type SetUsernameRequest struct {
 
 func (x *SetUsernameRequest) Reset() {
 	*x = SetUsernameRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[225]
+	mi := &file_skein_v1_services_proto_msgTypes[236]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13116,7 +13635,7 @@ func (x *SetUsernameRequest) String() string {
 func (*SetUsernameRequest) ProtoMessage() {}
 
 func (x *SetUsernameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[225]
+	mi := &file_skein_v1_services_proto_msgTypes[236]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13129,7 +13648,7 @@ func (x *SetUsernameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetUsernameRequest.ProtoReflect.Descriptor instead.
 func (*SetUsernameRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{225}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{236}
 }
 
 func (x *SetUsernameRequest) GetUser() string {
@@ -13155,7 +13674,7 @@ type SetUsernameResponse struct {
 
 func (x *SetUsernameResponse) Reset() {
 	*x = SetUsernameResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[226]
+	mi := &file_skein_v1_services_proto_msgTypes[237]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13167,7 +13686,7 @@ func (x *SetUsernameResponse) String() string {
 func (*SetUsernameResponse) ProtoMessage() {}
 
 func (x *SetUsernameResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[226]
+	mi := &file_skein_v1_services_proto_msgTypes[237]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13180,7 +13699,7 @@ func (x *SetUsernameResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetUsernameResponse.ProtoReflect.Descriptor instead.
 func (*SetUsernameResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{226}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{237}
 }
 
 func (x *SetUsernameResponse) GetUser() *User {
@@ -13206,7 +13725,7 @@ type SetStickerPackRequest struct {
 
 func (x *SetStickerPackRequest) Reset() {
 	*x = SetStickerPackRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[227]
+	mi := &file_skein_v1_services_proto_msgTypes[238]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13218,7 +13737,7 @@ func (x *SetStickerPackRequest) String() string {
 func (*SetStickerPackRequest) ProtoMessage() {}
 
 func (x *SetStickerPackRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[227]
+	mi := &file_skein_v1_services_proto_msgTypes[238]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13231,7 +13750,7 @@ func (x *SetStickerPackRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetStickerPackRequest.ProtoReflect.Descriptor instead.
 func (*SetStickerPackRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{227}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{238}
 }
 
 func (x *SetStickerPackRequest) GetName() string {
@@ -13278,7 +13797,7 @@ type NewSticker struct {
 
 func (x *NewSticker) Reset() {
 	*x = NewSticker{}
-	mi := &file_skein_v1_services_proto_msgTypes[228]
+	mi := &file_skein_v1_services_proto_msgTypes[239]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13290,7 +13809,7 @@ func (x *NewSticker) String() string {
 func (*NewSticker) ProtoMessage() {}
 
 func (x *NewSticker) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[228]
+	mi := &file_skein_v1_services_proto_msgTypes[239]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13303,7 +13822,7 @@ func (x *NewSticker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewSticker.ProtoReflect.Descriptor instead.
 func (*NewSticker) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{228}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{239}
 }
 
 func (x *NewSticker) GetName() string {
@@ -13343,7 +13862,7 @@ type SetStickerPackResponse struct {
 
 func (x *SetStickerPackResponse) Reset() {
 	*x = SetStickerPackResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[229]
+	mi := &file_skein_v1_services_proto_msgTypes[240]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13355,7 +13874,7 @@ func (x *SetStickerPackResponse) String() string {
 func (*SetStickerPackResponse) ProtoMessage() {}
 
 func (x *SetStickerPackResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[229]
+	mi := &file_skein_v1_services_proto_msgTypes[240]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13368,7 +13887,7 @@ func (x *SetStickerPackResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetStickerPackResponse.ProtoReflect.Descriptor instead.
 func (*SetStickerPackResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{229}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{240}
 }
 
 func (x *SetStickerPackResponse) GetRevision() uint64 {
@@ -13390,7 +13909,7 @@ type SetCustomEmojiRequest struct {
 
 func (x *SetCustomEmojiRequest) Reset() {
 	*x = SetCustomEmojiRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[230]
+	mi := &file_skein_v1_services_proto_msgTypes[241]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13402,7 +13921,7 @@ func (x *SetCustomEmojiRequest) String() string {
 func (*SetCustomEmojiRequest) ProtoMessage() {}
 
 func (x *SetCustomEmojiRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[230]
+	mi := &file_skein_v1_services_proto_msgTypes[241]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13415,7 +13934,7 @@ func (x *SetCustomEmojiRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetCustomEmojiRequest.ProtoReflect.Descriptor instead.
 func (*SetCustomEmojiRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{230}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{241}
 }
 
 func (x *SetCustomEmojiRequest) GetName() string {
@@ -13441,7 +13960,7 @@ type SetCustomEmojiResponse struct {
 
 func (x *SetCustomEmojiResponse) Reset() {
 	*x = SetCustomEmojiResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[231]
+	mi := &file_skein_v1_services_proto_msgTypes[242]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13453,7 +13972,7 @@ func (x *SetCustomEmojiResponse) String() string {
 func (*SetCustomEmojiResponse) ProtoMessage() {}
 
 func (x *SetCustomEmojiResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[231]
+	mi := &file_skein_v1_services_proto_msgTypes[242]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13466,7 +13985,7 @@ func (x *SetCustomEmojiResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetCustomEmojiResponse.ProtoReflect.Descriptor instead.
 func (*SetCustomEmojiResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{231}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{242}
 }
 
 func (x *SetCustomEmojiResponse) GetRevision() uint64 {
@@ -13489,7 +14008,7 @@ type SetRetentionRequest struct {
 
 func (x *SetRetentionRequest) Reset() {
 	*x = SetRetentionRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[232]
+	mi := &file_skein_v1_services_proto_msgTypes[243]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13501,7 +14020,7 @@ func (x *SetRetentionRequest) String() string {
 func (*SetRetentionRequest) ProtoMessage() {}
 
 func (x *SetRetentionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[232]
+	mi := &file_skein_v1_services_proto_msgTypes[243]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13514,7 +14033,7 @@ func (x *SetRetentionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRetentionRequest.ProtoReflect.Descriptor instead.
 func (*SetRetentionRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{232}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{243}
 }
 
 func (x *SetRetentionRequest) GetConversation() string {
@@ -13546,7 +14065,7 @@ type SetRetentionResponse struct {
 
 func (x *SetRetentionResponse) Reset() {
 	*x = SetRetentionResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[233]
+	mi := &file_skein_v1_services_proto_msgTypes[244]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13558,7 +14077,7 @@ func (x *SetRetentionResponse) String() string {
 func (*SetRetentionResponse) ProtoMessage() {}
 
 func (x *SetRetentionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[233]
+	mi := &file_skein_v1_services_proto_msgTypes[244]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13571,7 +14090,7 @@ func (x *SetRetentionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRetentionResponse.ProtoReflect.Descriptor instead.
 func (*SetRetentionResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{233}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{244}
 }
 
 type GetRetentionRequest struct {
@@ -13583,7 +14102,7 @@ type GetRetentionRequest struct {
 
 func (x *GetRetentionRequest) Reset() {
 	*x = GetRetentionRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[234]
+	mi := &file_skein_v1_services_proto_msgTypes[245]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13595,7 +14114,7 @@ func (x *GetRetentionRequest) String() string {
 func (*GetRetentionRequest) ProtoMessage() {}
 
 func (x *GetRetentionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[234]
+	mi := &file_skein_v1_services_proto_msgTypes[245]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13608,7 +14127,7 @@ func (x *GetRetentionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRetentionRequest.ProtoReflect.Descriptor instead.
 func (*GetRetentionRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{234}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{245}
 }
 
 func (x *GetRetentionRequest) GetConversation() string {
@@ -13631,7 +14150,7 @@ type GetRetentionResponse struct {
 
 func (x *GetRetentionResponse) Reset() {
 	*x = GetRetentionResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[235]
+	mi := &file_skein_v1_services_proto_msgTypes[246]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13643,7 +14162,7 @@ func (x *GetRetentionResponse) String() string {
 func (*GetRetentionResponse) ProtoMessage() {}
 
 func (x *GetRetentionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[235]
+	mi := &file_skein_v1_services_proto_msgTypes[246]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13656,7 +14175,7 @@ func (x *GetRetentionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRetentionResponse.ProtoReflect.Descriptor instead.
 func (*GetRetentionResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{235}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{246}
 }
 
 func (x *GetRetentionResponse) GetKind() RetentionKind {
@@ -13691,7 +14210,7 @@ type ClaimAdminRequest struct {
 
 func (x *ClaimAdminRequest) Reset() {
 	*x = ClaimAdminRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[236]
+	mi := &file_skein_v1_services_proto_msgTypes[247]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13703,7 +14222,7 @@ func (x *ClaimAdminRequest) String() string {
 func (*ClaimAdminRequest) ProtoMessage() {}
 
 func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[236]
+	mi := &file_skein_v1_services_proto_msgTypes[247]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13716,7 +14235,7 @@ func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminRequest.ProtoReflect.Descriptor instead.
 func (*ClaimAdminRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{236}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{247}
 }
 
 func (x *ClaimAdminRequest) GetCode() string {
@@ -13749,7 +14268,7 @@ type ClaimAdminResponse struct {
 
 func (x *ClaimAdminResponse) Reset() {
 	*x = ClaimAdminResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[237]
+	mi := &file_skein_v1_services_proto_msgTypes[248]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13761,7 +14280,7 @@ func (x *ClaimAdminResponse) String() string {
 func (*ClaimAdminResponse) ProtoMessage() {}
 
 func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[237]
+	mi := &file_skein_v1_services_proto_msgTypes[248]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13774,7 +14293,7 @@ func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminResponse.ProtoReflect.Descriptor instead.
 func (*ClaimAdminResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{237}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{248}
 }
 
 func (x *ClaimAdminResponse) GetTokens() *Tokens {
@@ -13800,7 +14319,7 @@ type MintTokenRequest struct {
 
 func (x *MintTokenRequest) Reset() {
 	*x = MintTokenRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[238]
+	mi := &file_skein_v1_services_proto_msgTypes[249]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13812,7 +14331,7 @@ func (x *MintTokenRequest) String() string {
 func (*MintTokenRequest) ProtoMessage() {}
 
 func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[238]
+	mi := &file_skein_v1_services_proto_msgTypes[249]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13825,7 +14344,7 @@ func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenRequest.ProtoReflect.Descriptor instead.
 func (*MintTokenRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{238}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{249}
 }
 
 func (x *MintTokenRequest) GetUser() string {
@@ -13865,7 +14384,7 @@ type MintTokenResponse struct {
 
 func (x *MintTokenResponse) Reset() {
 	*x = MintTokenResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[239]
+	mi := &file_skein_v1_services_proto_msgTypes[250]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13877,7 +14396,7 @@ func (x *MintTokenResponse) String() string {
 func (*MintTokenResponse) ProtoMessage() {}
 
 func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[239]
+	mi := &file_skein_v1_services_proto_msgTypes[250]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13890,7 +14409,7 @@ func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenResponse.ProtoReflect.Descriptor instead.
 func (*MintTokenResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{239}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{250}
 }
 
 func (x *MintTokenResponse) GetTokens() *Tokens {
@@ -13911,7 +14430,7 @@ type CreateUserRequest struct {
 
 func (x *CreateUserRequest) Reset() {
 	*x = CreateUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[240]
+	mi := &file_skein_v1_services_proto_msgTypes[251]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13923,7 +14442,7 @@ func (x *CreateUserRequest) String() string {
 func (*CreateUserRequest) ProtoMessage() {}
 
 func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[240]
+	mi := &file_skein_v1_services_proto_msgTypes[251]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13936,7 +14455,7 @@ func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserRequest.ProtoReflect.Descriptor instead.
 func (*CreateUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{240}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{251}
 }
 
 func (x *CreateUserRequest) GetUsername() string {
@@ -13969,7 +14488,7 @@ type CreateUserResponse struct {
 
 func (x *CreateUserResponse) Reset() {
 	*x = CreateUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[241]
+	mi := &file_skein_v1_services_proto_msgTypes[252]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13981,7 +14500,7 @@ func (x *CreateUserResponse) String() string {
 func (*CreateUserResponse) ProtoMessage() {}
 
 func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[241]
+	mi := &file_skein_v1_services_proto_msgTypes[252]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13994,7 +14513,7 @@ func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserResponse.ProtoReflect.Descriptor instead.
 func (*CreateUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{241}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{252}
 }
 
 func (x *CreateUserResponse) GetUser() *User {
@@ -14017,7 +14536,7 @@ type ListUsersRequest struct {
 
 func (x *ListUsersRequest) Reset() {
 	*x = ListUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[242]
+	mi := &file_skein_v1_services_proto_msgTypes[253]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14029,7 +14548,7 @@ func (x *ListUsersRequest) String() string {
 func (*ListUsersRequest) ProtoMessage() {}
 
 func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[242]
+	mi := &file_skein_v1_services_proto_msgTypes[253]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14042,7 +14561,7 @@ func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersRequest.ProtoReflect.Descriptor instead.
 func (*ListUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{242}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{253}
 }
 
 func (x *ListUsersRequest) GetLimit() uint32 {
@@ -14076,7 +14595,7 @@ type ListUsersResponse struct {
 
 func (x *ListUsersResponse) Reset() {
 	*x = ListUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[243]
+	mi := &file_skein_v1_services_proto_msgTypes[254]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14088,7 +14607,7 @@ func (x *ListUsersResponse) String() string {
 func (*ListUsersResponse) ProtoMessage() {}
 
 func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[243]
+	mi := &file_skein_v1_services_proto_msgTypes[254]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14101,7 +14620,7 @@ func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersResponse.ProtoReflect.Descriptor instead.
 func (*ListUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{243}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{254}
 }
 
 func (x *ListUsersResponse) GetUsers() []*User {
@@ -14127,7 +14646,7 @@ type ListUserSessionsRequest struct {
 
 func (x *ListUserSessionsRequest) Reset() {
 	*x = ListUserSessionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[244]
+	mi := &file_skein_v1_services_proto_msgTypes[255]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14139,7 +14658,7 @@ func (x *ListUserSessionsRequest) String() string {
 func (*ListUserSessionsRequest) ProtoMessage() {}
 
 func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[244]
+	mi := &file_skein_v1_services_proto_msgTypes[255]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14152,7 +14671,7 @@ func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{244}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{255}
 }
 
 func (x *ListUserSessionsRequest) GetUser() string {
@@ -14171,7 +14690,7 @@ type ListUserSessionsResponse struct {
 
 func (x *ListUserSessionsResponse) Reset() {
 	*x = ListUserSessionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[245]
+	mi := &file_skein_v1_services_proto_msgTypes[256]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14183,7 +14702,7 @@ func (x *ListUserSessionsResponse) String() string {
 func (*ListUserSessionsResponse) ProtoMessage() {}
 
 func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[245]
+	mi := &file_skein_v1_services_proto_msgTypes[256]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14196,7 +14715,7 @@ func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{245}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{256}
 }
 
 func (x *ListUserSessionsResponse) GetSessions() []*Session {
@@ -14217,7 +14736,7 @@ type KickUserRequest struct {
 
 func (x *KickUserRequest) Reset() {
 	*x = KickUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[246]
+	mi := &file_skein_v1_services_proto_msgTypes[257]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14229,7 +14748,7 @@ func (x *KickUserRequest) String() string {
 func (*KickUserRequest) ProtoMessage() {}
 
 func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[246]
+	mi := &file_skein_v1_services_proto_msgTypes[257]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14242,7 +14761,7 @@ func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserRequest.ProtoReflect.Descriptor instead.
 func (*KickUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{246}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{257}
 }
 
 func (x *KickUserRequest) GetUser() string {
@@ -14268,7 +14787,7 @@ type KickUserResponse struct {
 
 func (x *KickUserResponse) Reset() {
 	*x = KickUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[247]
+	mi := &file_skein_v1_services_proto_msgTypes[258]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14280,7 +14799,7 @@ func (x *KickUserResponse) String() string {
 func (*KickUserResponse) ProtoMessage() {}
 
 func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[247]
+	mi := &file_skein_v1_services_proto_msgTypes[258]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14293,7 +14812,7 @@ func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserResponse.ProtoReflect.Descriptor instead.
 func (*KickUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{247}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{258}
 }
 
 func (x *KickUserResponse) GetSessions() uint32 {
@@ -14314,7 +14833,7 @@ type EraseUserRequest struct {
 
 func (x *EraseUserRequest) Reset() {
 	*x = EraseUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[248]
+	mi := &file_skein_v1_services_proto_msgTypes[259]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14326,7 +14845,7 @@ func (x *EraseUserRequest) String() string {
 func (*EraseUserRequest) ProtoMessage() {}
 
 func (x *EraseUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[248]
+	mi := &file_skein_v1_services_proto_msgTypes[259]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14339,7 +14858,7 @@ func (x *EraseUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EraseUserRequest.ProtoReflect.Descriptor instead.
 func (*EraseUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{248}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{259}
 }
 
 func (x *EraseUserRequest) GetUser() string {
@@ -14369,7 +14888,7 @@ type EraseUserResponse struct {
 
 func (x *EraseUserResponse) Reset() {
 	*x = EraseUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[249]
+	mi := &file_skein_v1_services_proto_msgTypes[260]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14381,7 +14900,7 @@ func (x *EraseUserResponse) String() string {
 func (*EraseUserResponse) ProtoMessage() {}
 
 func (x *EraseUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[249]
+	mi := &file_skein_v1_services_proto_msgTypes[260]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14394,7 +14913,7 @@ func (x *EraseUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EraseUserResponse.ProtoReflect.Descriptor instead.
 func (*EraseUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{249}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{260}
 }
 
 func (x *EraseUserResponse) GetMessages() bool {
@@ -14427,7 +14946,7 @@ type ExportUserRequest struct {
 
 func (x *ExportUserRequest) Reset() {
 	*x = ExportUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[250]
+	mi := &file_skein_v1_services_proto_msgTypes[261]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14439,7 +14958,7 @@ func (x *ExportUserRequest) String() string {
 func (*ExportUserRequest) ProtoMessage() {}
 
 func (x *ExportUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[250]
+	mi := &file_skein_v1_services_proto_msgTypes[261]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14452,7 +14971,7 @@ func (x *ExportUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportUserRequest.ProtoReflect.Descriptor instead.
 func (*ExportUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{250}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{261}
 }
 
 func (x *ExportUserRequest) GetUser() string {
@@ -14473,7 +14992,7 @@ type ExportUserResponse struct {
 
 func (x *ExportUserResponse) Reset() {
 	*x = ExportUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[251]
+	mi := &file_skein_v1_services_proto_msgTypes[262]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14485,7 +15004,7 @@ func (x *ExportUserResponse) String() string {
 func (*ExportUserResponse) ProtoMessage() {}
 
 func (x *ExportUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[251]
+	mi := &file_skein_v1_services_proto_msgTypes[262]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14498,7 +15017,7 @@ func (x *ExportUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportUserResponse.ProtoReflect.Descriptor instead.
 func (*ExportUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{251}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{262}
 }
 
 func (x *ExportUserResponse) GetPath() string {
@@ -14532,7 +15051,7 @@ type CreateGroupForRequest struct {
 
 func (x *CreateGroupForRequest) Reset() {
 	*x = CreateGroupForRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[252]
+	mi := &file_skein_v1_services_proto_msgTypes[263]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14544,7 +15063,7 @@ func (x *CreateGroupForRequest) String() string {
 func (*CreateGroupForRequest) ProtoMessage() {}
 
 func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[252]
+	mi := &file_skein_v1_services_proto_msgTypes[263]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14557,7 +15076,7 @@ func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForRequest.ProtoReflect.Descriptor instead.
 func (*CreateGroupForRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{252}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{263}
 }
 
 func (x *CreateGroupForRequest) GetId() string {
@@ -14604,7 +15123,7 @@ type CreateGroupForResponse struct {
 
 func (x *CreateGroupForResponse) Reset() {
 	*x = CreateGroupForResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[253]
+	mi := &file_skein_v1_services_proto_msgTypes[264]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14616,7 +15135,7 @@ func (x *CreateGroupForResponse) String() string {
 func (*CreateGroupForResponse) ProtoMessage() {}
 
 func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[253]
+	mi := &file_skein_v1_services_proto_msgTypes[264]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14629,7 +15148,7 @@ func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForResponse.ProtoReflect.Descriptor instead.
 func (*CreateGroupForResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{253}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{264}
 }
 
 func (x *CreateGroupForResponse) GetGroup() *Group {
@@ -14656,7 +15175,7 @@ type RegistrationLink struct {
 
 func (x *RegistrationLink) Reset() {
 	*x = RegistrationLink{}
-	mi := &file_skein_v1_services_proto_msgTypes[254]
+	mi := &file_skein_v1_services_proto_msgTypes[265]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14668,7 +15187,7 @@ func (x *RegistrationLink) String() string {
 func (*RegistrationLink) ProtoMessage() {}
 
 func (x *RegistrationLink) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[254]
+	mi := &file_skein_v1_services_proto_msgTypes[265]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14681,7 +15200,7 @@ func (x *RegistrationLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegistrationLink.ProtoReflect.Descriptor instead.
 func (*RegistrationLink) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{254}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{265}
 }
 
 func (x *RegistrationLink) GetId() string {
@@ -14747,7 +15266,7 @@ type CreateRegistrationLinkRequest struct {
 
 func (x *CreateRegistrationLinkRequest) Reset() {
 	*x = CreateRegistrationLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[255]
+	mi := &file_skein_v1_services_proto_msgTypes[266]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14759,7 +15278,7 @@ func (x *CreateRegistrationLinkRequest) String() string {
 func (*CreateRegistrationLinkRequest) ProtoMessage() {}
 
 func (x *CreateRegistrationLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[255]
+	mi := &file_skein_v1_services_proto_msgTypes[266]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14772,7 +15291,7 @@ func (x *CreateRegistrationLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateRegistrationLinkRequest.ProtoReflect.Descriptor instead.
 func (*CreateRegistrationLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{255}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{266}
 }
 
 func (x *CreateRegistrationLinkRequest) GetNote() string {
@@ -14805,7 +15324,7 @@ type CreateRegistrationLinkResponse struct {
 
 func (x *CreateRegistrationLinkResponse) Reset() {
 	*x = CreateRegistrationLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[256]
+	mi := &file_skein_v1_services_proto_msgTypes[267]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14817,7 +15336,7 @@ func (x *CreateRegistrationLinkResponse) String() string {
 func (*CreateRegistrationLinkResponse) ProtoMessage() {}
 
 func (x *CreateRegistrationLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[256]
+	mi := &file_skein_v1_services_proto_msgTypes[267]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14830,7 +15349,7 @@ func (x *CreateRegistrationLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateRegistrationLinkResponse.ProtoReflect.Descriptor instead.
 func (*CreateRegistrationLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{256}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{267}
 }
 
 func (x *CreateRegistrationLinkResponse) GetLink() *RegistrationLink {
@@ -14848,7 +15367,7 @@ type ListRegistrationLinksRequest struct {
 
 func (x *ListRegistrationLinksRequest) Reset() {
 	*x = ListRegistrationLinksRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[257]
+	mi := &file_skein_v1_services_proto_msgTypes[268]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14860,7 +15379,7 @@ func (x *ListRegistrationLinksRequest) String() string {
 func (*ListRegistrationLinksRequest) ProtoMessage() {}
 
 func (x *ListRegistrationLinksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[257]
+	mi := &file_skein_v1_services_proto_msgTypes[268]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14873,7 +15392,7 @@ func (x *ListRegistrationLinksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRegistrationLinksRequest.ProtoReflect.Descriptor instead.
 func (*ListRegistrationLinksRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{257}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{268}
 }
 
 type ListRegistrationLinksResponse struct {
@@ -14885,7 +15404,7 @@ type ListRegistrationLinksResponse struct {
 
 func (x *ListRegistrationLinksResponse) Reset() {
 	*x = ListRegistrationLinksResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[258]
+	mi := &file_skein_v1_services_proto_msgTypes[269]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14897,7 +15416,7 @@ func (x *ListRegistrationLinksResponse) String() string {
 func (*ListRegistrationLinksResponse) ProtoMessage() {}
 
 func (x *ListRegistrationLinksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[258]
+	mi := &file_skein_v1_services_proto_msgTypes[269]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14910,7 +15429,7 @@ func (x *ListRegistrationLinksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRegistrationLinksResponse.ProtoReflect.Descriptor instead.
 func (*ListRegistrationLinksResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{258}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{269}
 }
 
 func (x *ListRegistrationLinksResponse) GetLinks() []*RegistrationLink {
@@ -14929,7 +15448,7 @@ type RevokeRegistrationLinkRequest struct {
 
 func (x *RevokeRegistrationLinkRequest) Reset() {
 	*x = RevokeRegistrationLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[259]
+	mi := &file_skein_v1_services_proto_msgTypes[270]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14941,7 +15460,7 @@ func (x *RevokeRegistrationLinkRequest) String() string {
 func (*RevokeRegistrationLinkRequest) ProtoMessage() {}
 
 func (x *RevokeRegistrationLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[259]
+	mi := &file_skein_v1_services_proto_msgTypes[270]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14954,7 +15473,7 @@ func (x *RevokeRegistrationLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeRegistrationLinkRequest.ProtoReflect.Descriptor instead.
 func (*RevokeRegistrationLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{259}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{270}
 }
 
 func (x *RevokeRegistrationLinkRequest) GetId() string {
@@ -14972,7 +15491,7 @@ type RevokeRegistrationLinkResponse struct {
 
 func (x *RevokeRegistrationLinkResponse) Reset() {
 	*x = RevokeRegistrationLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[260]
+	mi := &file_skein_v1_services_proto_msgTypes[271]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14984,7 +15503,7 @@ func (x *RevokeRegistrationLinkResponse) String() string {
 func (*RevokeRegistrationLinkResponse) ProtoMessage() {}
 
 func (x *RevokeRegistrationLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[260]
+	mi := &file_skein_v1_services_proto_msgTypes[271]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14997,7 +15516,7 @@ func (x *RevokeRegistrationLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeRegistrationLinkResponse.ProtoReflect.Descriptor instead.
 func (*RevokeRegistrationLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{260}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{271}
 }
 
 type CreateResetLinkRequest struct {
@@ -15014,7 +15533,7 @@ type CreateResetLinkRequest struct {
 
 func (x *CreateResetLinkRequest) Reset() {
 	*x = CreateResetLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[261]
+	mi := &file_skein_v1_services_proto_msgTypes[272]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15026,7 +15545,7 @@ func (x *CreateResetLinkRequest) String() string {
 func (*CreateResetLinkRequest) ProtoMessage() {}
 
 func (x *CreateResetLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[261]
+	mi := &file_skein_v1_services_proto_msgTypes[272]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15039,7 +15558,7 @@ func (x *CreateResetLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateResetLinkRequest.ProtoReflect.Descriptor instead.
 func (*CreateResetLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{261}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{272}
 }
 
 func (x *CreateResetLinkRequest) GetUser() string {
@@ -15073,7 +15592,7 @@ type CreateResetLinkResponse struct {
 
 func (x *CreateResetLinkResponse) Reset() {
 	*x = CreateResetLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[262]
+	mi := &file_skein_v1_services_proto_msgTypes[273]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15085,7 +15604,7 @@ func (x *CreateResetLinkResponse) String() string {
 func (*CreateResetLinkResponse) ProtoMessage() {}
 
 func (x *CreateResetLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[262]
+	mi := &file_skein_v1_services_proto_msgTypes[273]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15098,7 +15617,7 @@ func (x *CreateResetLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateResetLinkResponse.ProtoReflect.Descriptor instead.
 func (*CreateResetLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{262}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{273}
 }
 
 func (x *CreateResetLinkResponse) GetCode() string {
@@ -15928,7 +16447,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x0fMarkReadRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\"\x12\n" +
-	"\x10MarkReadResponse\"\xbb\x03\n" +
+	"\x10MarkReadResponse\"\x83\x04\n" +
 	"\x11SetMyStateRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x1b\n" +
 	"\x06pinned\x18\x02 \x01(\bH\x00R\x06pinned\x88\x01\x01\x12)\n" +
@@ -15940,14 +16459,17 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x06delete\x18\b \x03(\x04R\x06delete\x12\x1b\n" +
 	"\x06folder\x18\t \x01(\tH\x06R\x06folder\x88\x01\x01\x12+\n" +
 	"\x06thread\x18\n" +
-	" \x01(\v2\x13.skein.v1.SetThreadR\x06threadB\t\n" +
+	" \x01(\v2\x13.skein.v1.SetThreadR\x06thread\x127\n" +
+	"\n" +
+	"push_level\x18\v \x01(\x0e2\x13.skein.v1.PushLevelH\aR\tpushLevel\x88\x01\x01B\t\n" +
 	"\a_pinnedB\x11\n" +
 	"\x0f_muted_until_msB\t\n" +
 	"\a_hiddenB\b\n" +
 	"\x06_draftB\x10\n" +
 	"\x0e_cleared_belowB\t\n" +
 	"\a_unreadB\t\n" +
-	"\a_folder\"i\n" +
+	"\a_folderB\r\n" +
+	"\v_push_level\"i\n" +
 	"\tSetThread\x12\x12\n" +
 	"\x04root\x18\x01 \x01(\x04R\x04root\x12\x1b\n" +
 	"\x06follow\x18\x02 \x01(\bH\x00R\x06follow\x88\x01\x01\x12\x17\n" +
@@ -15960,7 +16482,34 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"lifetime_s\x18\x02 \x01(\rR\tlifetimeS\"\x15\n" +
 	"\x13SetLifetimeResponse\"=\n" +
 	"\x12SetMyStateResponse\x12'\n" +
-	"\x05state\x18\x01 \x01(\v2\x11.skein.v1.MyStateR\x05state\"D\n" +
+	"\x05state\x18\x01 \x01(\v2\x11.skein.v1.MyStateR\x05state\"\x13\n" +
+	"\x11GetPushKeyRequest\"&\n" +
+	"\x12GetPushKeyResponse\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\"d\n" +
+	"\x1aSetPushSubscriptionRequest\x12\x1a\n" +
+	"\bendpoint\x18\x01 \x01(\tR\bendpoint\x12\x16\n" +
+	"\x06p256dh\x18\x02 \x01(\tR\x06p256dh\x12\x12\n" +
+	"\x04auth\x18\x03 \x01(\tR\x04auth\"\x1d\n" +
+	"\x1bSetPushSubscriptionResponse\"\x1f\n" +
+	"\x1dDeletePushSubscriptionRequest\" \n" +
+	"\x1eDeletePushSubscriptionResponse\"\x89\x02\n" +
+	"\fPushSettings\x12+\n" +
+	"\x06direct\x18\x01 \x01(\x0e2\x13.skein.v1.PushLevelR\x06direct\x12+\n" +
+	"\x06groups\x18\x02 \x01(\x0e2\x13.skein.v1.PushLevelR\x06groups\x12#\n" +
+	"\rmute_mentions\x18\x03 \x01(\bR\fmuteMentions\x12\x1b\n" +
+	"\thide_text\x18\x04 \x01(\bR\bhideText\x12\x1d\n" +
+	"\n" +
+	"quiet_from\x18\x05 \x01(\rR\tquietFrom\x12\x1f\n" +
+	"\vquiet_until\x18\x06 \x01(\rR\n" +
+	"quietUntil\x12\x1d\n" +
+	"\n" +
+	"quiet_zone\x18\a \x01(\tR\tquietZone\"\x18\n" +
+	"\x16GetPushSettingsRequest\"M\n" +
+	"\x17GetPushSettingsResponse\x122\n" +
+	"\bsettings\x18\x01 \x01(\v2\x16.skein.v1.PushSettingsR\bsettings\"L\n" +
+	"\x16SetPushSettingsRequest\x122\n" +
+	"\bsettings\x18\x01 \x01(\v2\x16.skein.v1.PushSettingsR\bsettings\"\x19\n" +
+	"\x17SetPushSettingsResponse\"D\n" +
 	"\x12SetUsernameRequest\x12\x12\n" +
 	"\x04user\x18\x01 \x01(\tR\x04user\x12\x1a\n" +
 	"\busername\x18\x02 \x01(\tR\busername\"9\n" +
@@ -16232,7 +16781,14 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x11ListConversations\x12\".skein.v1.ListConversationsRequest\x1a#.skein.v1.ListConversationsResponse\x12A\n" +
 	"\bMarkRead\x12\x19.skein.v1.MarkReadRequest\x1a\x1a.skein.v1.MarkReadResponse\x12G\n" +
 	"\n" +
-	"SetMyState\x12\x1b.skein.v1.SetMyStateRequest\x1a\x1c.skein.v1.SetMyStateResponse2\xde\v\n" +
+	"SetMyState\x12\x1b.skein.v1.SetMyStateRequest\x1a\x1c.skein.v1.SetMyStateResponse2\xd7\x03\n" +
+	"\vPushService\x12G\n" +
+	"\n" +
+	"GetPushKey\x12\x1b.skein.v1.GetPushKeyRequest\x1a\x1c.skein.v1.GetPushKeyResponse\x12b\n" +
+	"\x13SetPushSubscription\x12$.skein.v1.SetPushSubscriptionRequest\x1a%.skein.v1.SetPushSubscriptionResponse\x12k\n" +
+	"\x16DeletePushSubscription\x12'.skein.v1.DeletePushSubscriptionRequest\x1a(.skein.v1.DeletePushSubscriptionResponse\x12V\n" +
+	"\x0fGetPushSettings\x12 .skein.v1.GetPushSettingsRequest\x1a!.skein.v1.GetPushSettingsResponse\x12V\n" +
+	"\x0fSetPushSettings\x12 .skein.v1.SetPushSettingsRequest\x1a!.skein.v1.SetPushSettingsResponse2\xde\v\n" +
 	"\fAdminService\x12G\n" +
 	"\n" +
 	"ClaimAdmin\x12\x1b.skein.v1.ClaimAdminRequest\x1a\x1c.skein.v1.ClaimAdminResponse\x12D\n" +
@@ -16269,7 +16825,7 @@ func file_skein_v1_services_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 270)
+var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 281)
 var file_skein_v1_services_proto_goTypes = []any{
 	(DmPolicy)(0),                          // 0: skein.v1.DmPolicy
 	(FindPolicy)(0),                        // 1: skein.v1.FindPolicy
@@ -16503,94 +17059,106 @@ var file_skein_v1_services_proto_goTypes = []any{
 	(*SetLifetimeRequest)(nil),             // 229: skein.v1.SetLifetimeRequest
 	(*SetLifetimeResponse)(nil),            // 230: skein.v1.SetLifetimeResponse
 	(*SetMyStateResponse)(nil),             // 231: skein.v1.SetMyStateResponse
-	(*SetUsernameRequest)(nil),             // 232: skein.v1.SetUsernameRequest
-	(*SetUsernameResponse)(nil),            // 233: skein.v1.SetUsernameResponse
-	(*SetStickerPackRequest)(nil),          // 234: skein.v1.SetStickerPackRequest
-	(*NewSticker)(nil),                     // 235: skein.v1.NewSticker
-	(*SetStickerPackResponse)(nil),         // 236: skein.v1.SetStickerPackResponse
-	(*SetCustomEmojiRequest)(nil),          // 237: skein.v1.SetCustomEmojiRequest
-	(*SetCustomEmojiResponse)(nil),         // 238: skein.v1.SetCustomEmojiResponse
-	(*SetRetentionRequest)(nil),            // 239: skein.v1.SetRetentionRequest
-	(*SetRetentionResponse)(nil),           // 240: skein.v1.SetRetentionResponse
-	(*GetRetentionRequest)(nil),            // 241: skein.v1.GetRetentionRequest
-	(*GetRetentionResponse)(nil),           // 242: skein.v1.GetRetentionResponse
-	(*ClaimAdminRequest)(nil),              // 243: skein.v1.ClaimAdminRequest
-	(*ClaimAdminResponse)(nil),             // 244: skein.v1.ClaimAdminResponse
-	(*MintTokenRequest)(nil),               // 245: skein.v1.MintTokenRequest
-	(*MintTokenResponse)(nil),              // 246: skein.v1.MintTokenResponse
-	(*CreateUserRequest)(nil),              // 247: skein.v1.CreateUserRequest
-	(*CreateUserResponse)(nil),             // 248: skein.v1.CreateUserResponse
-	(*ListUsersRequest)(nil),               // 249: skein.v1.ListUsersRequest
-	(*ListUsersResponse)(nil),              // 250: skein.v1.ListUsersResponse
-	(*ListUserSessionsRequest)(nil),        // 251: skein.v1.ListUserSessionsRequest
-	(*ListUserSessionsResponse)(nil),       // 252: skein.v1.ListUserSessionsResponse
-	(*KickUserRequest)(nil),                // 253: skein.v1.KickUserRequest
-	(*KickUserResponse)(nil),               // 254: skein.v1.KickUserResponse
-	(*EraseUserRequest)(nil),               // 255: skein.v1.EraseUserRequest
-	(*EraseUserResponse)(nil),              // 256: skein.v1.EraseUserResponse
-	(*ExportUserRequest)(nil),              // 257: skein.v1.ExportUserRequest
-	(*ExportUserResponse)(nil),             // 258: skein.v1.ExportUserResponse
-	(*CreateGroupForRequest)(nil),          // 259: skein.v1.CreateGroupForRequest
-	(*CreateGroupForResponse)(nil),         // 260: skein.v1.CreateGroupForResponse
-	(*RegistrationLink)(nil),               // 261: skein.v1.RegistrationLink
-	(*CreateRegistrationLinkRequest)(nil),  // 262: skein.v1.CreateRegistrationLinkRequest
-	(*CreateRegistrationLinkResponse)(nil), // 263: skein.v1.CreateRegistrationLinkResponse
-	(*ListRegistrationLinksRequest)(nil),   // 264: skein.v1.ListRegistrationLinksRequest
-	(*ListRegistrationLinksResponse)(nil),  // 265: skein.v1.ListRegistrationLinksResponse
-	(*RevokeRegistrationLinkRequest)(nil),  // 266: skein.v1.RevokeRegistrationLinkRequest
-	(*RevokeRegistrationLinkResponse)(nil), // 267: skein.v1.RevokeRegistrationLinkResponse
-	(*CreateResetLinkRequest)(nil),         // 268: skein.v1.CreateResetLinkRequest
-	(*CreateResetLinkResponse)(nil),        // 269: skein.v1.CreateResetLinkResponse
-	nil,                                    // 270: skein.v1.User.ExtraEntry
-	nil,                                    // 271: skein.v1.UpdateProfileRequest.ExtraEntry
-	nil,                                    // 272: skein.v1.Group.ExtraEntry
-	nil,                                    // 273: skein.v1.UpdateGroupRequest.ExtraEntry
-	nil,                                    // 274: skein.v1.SendMessageRequest.ExtraEntry
-	nil,                                    // 275: skein.v1.EditMessageRequest.ExtraEntry
-	nil,                                    // 276: skein.v1.Edited.ExtraEntry
-	(*Device)(nil),                         // 277: skein.v1.Device
-	(Role)(0),                              // 278: skein.v1.Role
-	(GroupPower)(0),                        // 279: skein.v1.GroupPower
-	(JoinMode)(0),                          // 280: skein.v1.JoinMode
-	(GroupHistory)(0),                      // 281: skein.v1.GroupHistory
-	(*Media)(nil),                          // 282: skein.v1.Media
-	(*Content)(nil),                        // 283: skein.v1.Content
-	(*Poll)(nil),                           // 284: skein.v1.Poll
-	(GroupMention)(0),                      // 285: skein.v1.GroupMention
-	(*Error)(nil),                          // 286: skein.v1.Error
-	(*Entry)(nil),                          // 287: skein.v1.Entry
-	(*Newest)(nil),                         // 288: skein.v1.Newest
-	(*SyncDelta)(nil),                      // 289: skein.v1.SyncDelta
-	(*MyState)(nil),                        // 290: skein.v1.MyState
-	(*GroupChange)(nil),                    // 291: skein.v1.GroupChange
+	(*GetPushKeyRequest)(nil),              // 232: skein.v1.GetPushKeyRequest
+	(*GetPushKeyResponse)(nil),             // 233: skein.v1.GetPushKeyResponse
+	(*SetPushSubscriptionRequest)(nil),     // 234: skein.v1.SetPushSubscriptionRequest
+	(*SetPushSubscriptionResponse)(nil),    // 235: skein.v1.SetPushSubscriptionResponse
+	(*DeletePushSubscriptionRequest)(nil),  // 236: skein.v1.DeletePushSubscriptionRequest
+	(*DeletePushSubscriptionResponse)(nil), // 237: skein.v1.DeletePushSubscriptionResponse
+	(*PushSettings)(nil),                   // 238: skein.v1.PushSettings
+	(*GetPushSettingsRequest)(nil),         // 239: skein.v1.GetPushSettingsRequest
+	(*GetPushSettingsResponse)(nil),        // 240: skein.v1.GetPushSettingsResponse
+	(*SetPushSettingsRequest)(nil),         // 241: skein.v1.SetPushSettingsRequest
+	(*SetPushSettingsResponse)(nil),        // 242: skein.v1.SetPushSettingsResponse
+	(*SetUsernameRequest)(nil),             // 243: skein.v1.SetUsernameRequest
+	(*SetUsernameResponse)(nil),            // 244: skein.v1.SetUsernameResponse
+	(*SetStickerPackRequest)(nil),          // 245: skein.v1.SetStickerPackRequest
+	(*NewSticker)(nil),                     // 246: skein.v1.NewSticker
+	(*SetStickerPackResponse)(nil),         // 247: skein.v1.SetStickerPackResponse
+	(*SetCustomEmojiRequest)(nil),          // 248: skein.v1.SetCustomEmojiRequest
+	(*SetCustomEmojiResponse)(nil),         // 249: skein.v1.SetCustomEmojiResponse
+	(*SetRetentionRequest)(nil),            // 250: skein.v1.SetRetentionRequest
+	(*SetRetentionResponse)(nil),           // 251: skein.v1.SetRetentionResponse
+	(*GetRetentionRequest)(nil),            // 252: skein.v1.GetRetentionRequest
+	(*GetRetentionResponse)(nil),           // 253: skein.v1.GetRetentionResponse
+	(*ClaimAdminRequest)(nil),              // 254: skein.v1.ClaimAdminRequest
+	(*ClaimAdminResponse)(nil),             // 255: skein.v1.ClaimAdminResponse
+	(*MintTokenRequest)(nil),               // 256: skein.v1.MintTokenRequest
+	(*MintTokenResponse)(nil),              // 257: skein.v1.MintTokenResponse
+	(*CreateUserRequest)(nil),              // 258: skein.v1.CreateUserRequest
+	(*CreateUserResponse)(nil),             // 259: skein.v1.CreateUserResponse
+	(*ListUsersRequest)(nil),               // 260: skein.v1.ListUsersRequest
+	(*ListUsersResponse)(nil),              // 261: skein.v1.ListUsersResponse
+	(*ListUserSessionsRequest)(nil),        // 262: skein.v1.ListUserSessionsRequest
+	(*ListUserSessionsResponse)(nil),       // 263: skein.v1.ListUserSessionsResponse
+	(*KickUserRequest)(nil),                // 264: skein.v1.KickUserRequest
+	(*KickUserResponse)(nil),               // 265: skein.v1.KickUserResponse
+	(*EraseUserRequest)(nil),               // 266: skein.v1.EraseUserRequest
+	(*EraseUserResponse)(nil),              // 267: skein.v1.EraseUserResponse
+	(*ExportUserRequest)(nil),              // 268: skein.v1.ExportUserRequest
+	(*ExportUserResponse)(nil),             // 269: skein.v1.ExportUserResponse
+	(*CreateGroupForRequest)(nil),          // 270: skein.v1.CreateGroupForRequest
+	(*CreateGroupForResponse)(nil),         // 271: skein.v1.CreateGroupForResponse
+	(*RegistrationLink)(nil),               // 272: skein.v1.RegistrationLink
+	(*CreateRegistrationLinkRequest)(nil),  // 273: skein.v1.CreateRegistrationLinkRequest
+	(*CreateRegistrationLinkResponse)(nil), // 274: skein.v1.CreateRegistrationLinkResponse
+	(*ListRegistrationLinksRequest)(nil),   // 275: skein.v1.ListRegistrationLinksRequest
+	(*ListRegistrationLinksResponse)(nil),  // 276: skein.v1.ListRegistrationLinksResponse
+	(*RevokeRegistrationLinkRequest)(nil),  // 277: skein.v1.RevokeRegistrationLinkRequest
+	(*RevokeRegistrationLinkResponse)(nil), // 278: skein.v1.RevokeRegistrationLinkResponse
+	(*CreateResetLinkRequest)(nil),         // 279: skein.v1.CreateResetLinkRequest
+	(*CreateResetLinkResponse)(nil),        // 280: skein.v1.CreateResetLinkResponse
+	nil,                                    // 281: skein.v1.User.ExtraEntry
+	nil,                                    // 282: skein.v1.UpdateProfileRequest.ExtraEntry
+	nil,                                    // 283: skein.v1.Group.ExtraEntry
+	nil,                                    // 284: skein.v1.UpdateGroupRequest.ExtraEntry
+	nil,                                    // 285: skein.v1.SendMessageRequest.ExtraEntry
+	nil,                                    // 286: skein.v1.EditMessageRequest.ExtraEntry
+	nil,                                    // 287: skein.v1.Edited.ExtraEntry
+	(*Device)(nil),                         // 288: skein.v1.Device
+	(Role)(0),                              // 289: skein.v1.Role
+	(GroupPower)(0),                        // 290: skein.v1.GroupPower
+	(JoinMode)(0),                          // 291: skein.v1.JoinMode
+	(GroupHistory)(0),                      // 292: skein.v1.GroupHistory
+	(*Media)(nil),                          // 293: skein.v1.Media
+	(*Content)(nil),                        // 294: skein.v1.Content
+	(*Poll)(nil),                           // 295: skein.v1.Poll
+	(GroupMention)(0),                      // 296: skein.v1.GroupMention
+	(*Error)(nil),                          // 297: skein.v1.Error
+	(*Entry)(nil),                          // 298: skein.v1.Entry
+	(*Newest)(nil),                         // 299: skein.v1.Newest
+	(*SyncDelta)(nil),                      // 300: skein.v1.SyncDelta
+	(PushLevel)(0),                         // 301: skein.v1.PushLevel
+	(*MyState)(nil),                        // 302: skein.v1.MyState
+	(*GroupChange)(nil),                    // 303: skein.v1.GroupChange
 }
 var file_skein_v1_services_proto_depIdxs = []int32{
-	277, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
+	288, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
 	7,   // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
-	277, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
+	288, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
 	7,   // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
 	7,   // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
 	18,  // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
-	277, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
-	277, // 7: skein.v1.LoginWithCodeRequest.device:type_name -> skein.v1.Device
+	288, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
+	288, // 7: skein.v1.LoginWithCodeRequest.device:type_name -> skein.v1.Device
 	7,   // 8: skein.v1.LoginWithCodeResponse.tokens:type_name -> skein.v1.Tokens
 	41,  // 9: skein.v1.ListLoginProvidersResponse.providers:type_name -> skein.v1.LoginProvider
-	277, // 10: skein.v1.FinishProviderLoginRequest.device:type_name -> skein.v1.Device
+	288, // 10: skein.v1.FinishProviderLoginRequest.device:type_name -> skein.v1.Device
 	7,   // 11: skein.v1.FinishProviderLoginResponse.tokens:type_name -> skein.v1.Tokens
 	50,  // 12: skein.v1.LinkIdentityResponse.identity:type_name -> skein.v1.Identity
 	50,  // 13: skein.v1.ListIdentitiesResponse.identities:type_name -> skein.v1.Identity
 	63,  // 14: skein.v1.ChangeUsernameResponse.user:type_name -> skein.v1.User
-	277, // 15: skein.v1.RegisterGuestRequest.device:type_name -> skein.v1.Device
+	288, // 15: skein.v1.RegisterGuestRequest.device:type_name -> skein.v1.Device
 	7,   // 16: skein.v1.RegisterGuestResponse.tokens:type_name -> skein.v1.Tokens
 	63,  // 17: skein.v1.UpgradeGuestResponse.user:type_name -> skein.v1.User
-	270, // 18: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
+	281, // 18: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
 	63,  // 19: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
 	63,  // 20: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
 	63,  // 21: skein.v1.SearchUsersResponse.users:type_name -> skein.v1.User
 	0,   // 22: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
 	3,   // 23: skein.v1.UpdateProfileRequest.group_policy:type_name -> skein.v1.GroupPolicy
 	1,   // 24: skein.v1.UpdateProfileRequest.find_policy:type_name -> skein.v1.FindPolicy
-	271, // 25: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
+	282, // 25: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
 	2,   // 26: skein.v1.UpdateProfileRequest.presence_policy:type_name -> skein.v1.PresencePolicy
 	63,  // 27: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
 	0,   // 28: skein.v1.UpdateProfileResponse.dm_policy:type_name -> skein.v1.DmPolicy
@@ -16602,29 +17170,29 @@ var file_skein_v1_services_proto_depIdxs = []int32{
 	72,  // 34: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
 	72,  // 35: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
 	72,  // 36: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
-	278, // 37: skein.v1.Group.role:type_name -> skein.v1.Role
-	272, // 38: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
-	279, // 39: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
-	279, // 40: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
-	279, // 41: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
-	280, // 42: skein.v1.Group.join:type_name -> skein.v1.JoinMode
-	281, // 43: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
-	279, // 44: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
-	278, // 45: skein.v1.Member.role:type_name -> skein.v1.Role
+	289, // 37: skein.v1.Group.role:type_name -> skein.v1.Role
+	283, // 38: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
+	290, // 39: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
+	290, // 40: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
+	290, // 41: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
+	291, // 42: skein.v1.Group.join:type_name -> skein.v1.JoinMode
+	292, // 43: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
+	290, // 44: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
+	289, // 45: skein.v1.Member.role:type_name -> skein.v1.Role
 	91,  // 46: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
 	91,  // 47: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
 	91,  // 48: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
-	273, // 49: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
-	279, // 50: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
-	279, // 51: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
-	279, // 52: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
-	280, // 53: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
-	281, // 54: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
-	279, // 55: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
+	284, // 49: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
+	290, // 50: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
+	290, // 51: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
+	290, // 52: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
+	291, // 53: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
+	292, // 54: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
+	290, // 55: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
 	91,  // 56: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
-	278, // 57: skein.v1.ListMembersRequest.role:type_name -> skein.v1.Role
+	289, // 57: skein.v1.ListMembersRequest.role:type_name -> skein.v1.Role
 	92,  // 58: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
-	278, // 59: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
+	289, // 59: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
 	119, // 60: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
 	126, // 61: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
 	91,  // 62: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
@@ -16635,303 +17203,318 @@ var file_skein_v1_services_proto_depIdxs = []int32{
 	157, // 67: skein.v1.ListStickersResponse.packs:type_name -> skein.v1.StickerPack
 	159, // 68: skein.v1.ListStickersResponse.emoji:type_name -> skein.v1.CustomEmoji
 	158, // 69: skein.v1.StickerPack.stickers:type_name -> skein.v1.Sticker
-	282, // 70: skein.v1.Sticker.media:type_name -> skein.v1.Media
-	282, // 71: skein.v1.CustomEmoji.media:type_name -> skein.v1.Media
+	293, // 70: skein.v1.Sticker.media:type_name -> skein.v1.Media
+	293, // 71: skein.v1.CustomEmoji.media:type_name -> skein.v1.Media
 	160, // 72: skein.v1.GetMediaRequest.media:type_name -> skein.v1.MediaPlace
-	282, // 73: skein.v1.GetMediaResponse.media:type_name -> skein.v1.Media
+	293, // 73: skein.v1.GetMediaResponse.media:type_name -> skein.v1.Media
 	160, // 74: skein.v1.LinkMediaRequest.media:type_name -> skein.v1.MediaPlace
-	283, // 75: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
-	274, // 76: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
-	284, // 77: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
-	285, // 78: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	283, // 79: skein.v1.StreamMessageRequest.content:type_name -> skein.v1.Content
-	283, // 80: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
-	275, // 81: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
-	285, // 82: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	294, // 75: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
+	285, // 76: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
+	295, // 77: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
+	296, // 78: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	294, // 79: skein.v1.StreamMessageRequest.content:type_name -> skein.v1.Content
+	294, // 80: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
+	286, // 81: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
+	296, // 82: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
 	177, // 83: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
-	283, // 84: skein.v1.Edited.content:type_name -> skein.v1.Content
-	276, // 85: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
-	285, // 86: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
+	294, // 84: skein.v1.Edited.content:type_name -> skein.v1.Content
+	287, // 85: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
+	296, // 86: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
 	184, // 87: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
 	214, // 88: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
 	192, // 89: skein.v1.ForwardMessagesRequest.messages:type_name -> skein.v1.ForwardSource
 	193, // 90: skein.v1.ForwardMessagesRequest.merge:type_name -> skein.v1.ForwardMerge
 	195, // 91: skein.v1.ForwardMessagesResponse.forwarded:type_name -> skein.v1.Forwarded
-	286, // 92: skein.v1.ForwardMessagesResponse.error:type_name -> skein.v1.Error
-	287, // 93: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
+	297, // 92: skein.v1.ForwardMessagesResponse.error:type_name -> skein.v1.Error
+	298, // 93: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
 	204, // 94: skein.v1.ListThreadResponse.thread:type_name -> skein.v1.Thread
-	287, // 95: skein.v1.ListThreadResponse.entries:type_name -> skein.v1.Entry
+	298, // 95: skein.v1.ListThreadResponse.entries:type_name -> skein.v1.Entry
 	204, // 96: skein.v1.ListThreadsResponse.threads:type_name -> skein.v1.Thread
-	287, // 97: skein.v1.Thread.root:type_name -> skein.v1.Entry
+	298, // 97: skein.v1.Thread.root:type_name -> skein.v1.Entry
 	167, // 98: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
 	167, // 99: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
 	5,   // 100: skein.v1.Scheduled.state:type_name -> skein.v1.ScheduledState
-	286, // 101: skein.v1.Scheduled.error:type_name -> skein.v1.Error
+	297, // 101: skein.v1.Scheduled.error:type_name -> skein.v1.Error
 	207, // 102: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
 	167, // 103: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
-	287, // 104: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
+	298, // 104: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
 	219, // 105: skein.v1.SearchMessagesResponse.found:type_name -> skein.v1.FoundMessage
-	287, // 106: skein.v1.FoundMessage.entry:type_name -> skein.v1.Entry
+	298, // 106: skein.v1.FoundMessage.entry:type_name -> skein.v1.Entry
 	220, // 107: skein.v1.FoundMessage.matches:type_name -> skein.v1.TextMatch
-	287, // 108: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
-	287, // 109: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
-	288, // 110: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
-	289, // 111: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
+	298, // 108: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
+	298, // 109: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
+	299, // 110: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
+	300, // 111: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
 	228, // 112: skein.v1.SetMyStateRequest.thread:type_name -> skein.v1.SetThread
-	290, // 113: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
-	63,  // 114: skein.v1.SetUsernameResponse.user:type_name -> skein.v1.User
-	235, // 115: skein.v1.SetStickerPackRequest.stickers:type_name -> skein.v1.NewSticker
-	6,   // 116: skein.v1.SetRetentionRequest.kind:type_name -> skein.v1.RetentionKind
-	6,   // 117: skein.v1.GetRetentionResponse.kind:type_name -> skein.v1.RetentionKind
-	7,   // 118: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
-	277, // 119: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
-	7,   // 120: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
-	63,  // 121: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
-	63,  // 122: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
-	18,  // 123: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
-	291, // 124: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
-	91,  // 125: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
-	261, // 126: skein.v1.CreateRegistrationLinkResponse.link:type_name -> skein.v1.RegistrationLink
-	261, // 127: skein.v1.ListRegistrationLinksResponse.links:type_name -> skein.v1.RegistrationLink
-	8,   // 128: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
-	10,  // 129: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
-	12,  // 130: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
-	14,  // 131: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
-	16,  // 132: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
-	19,  // 133: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
-	21,  // 134: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
-	23,  // 135: skein.v1.AccountService.LoginWithCode:input_type -> skein.v1.LoginWithCodeRequest
-	25,  // 136: skein.v1.AccountService.GetSecurity:input_type -> skein.v1.GetSecurityRequest
-	27,  // 137: skein.v1.AccountService.BeginTotp:input_type -> skein.v1.BeginTotpRequest
-	29,  // 138: skein.v1.AccountService.ConfirmTotp:input_type -> skein.v1.ConfirmTotpRequest
-	31,  // 139: skein.v1.AccountService.DisableTotp:input_type -> skein.v1.DisableTotpRequest
-	33,  // 140: skein.v1.AccountService.NewRecoveryCodes:input_type -> skein.v1.NewRecoveryCodesRequest
-	39,  // 141: skein.v1.AccountService.ResetPassword:input_type -> skein.v1.ResetPasswordRequest
-	42,  // 142: skein.v1.AccountService.ListLoginProviders:input_type -> skein.v1.ListLoginProvidersRequest
-	44,  // 143: skein.v1.AccountService.BeginProviderLogin:input_type -> skein.v1.BeginProviderLoginRequest
-	46,  // 144: skein.v1.AccountService.AnswerProviderLogin:input_type -> skein.v1.AnswerProviderLoginRequest
-	48,  // 145: skein.v1.AccountService.FinishProviderLogin:input_type -> skein.v1.FinishProviderLoginRequest
-	51,  // 146: skein.v1.AccountService.LinkIdentity:input_type -> skein.v1.LinkIdentityRequest
-	53,  // 147: skein.v1.AccountService.ListIdentities:input_type -> skein.v1.ListIdentitiesRequest
-	55,  // 148: skein.v1.AccountService.UnlinkIdentity:input_type -> skein.v1.UnlinkIdentityRequest
-	35,  // 149: skein.v1.AccountService.DeleteAccount:input_type -> skein.v1.DeleteAccountRequest
-	37,  // 150: skein.v1.AccountService.BeginExport:input_type -> skein.v1.BeginExportRequest
-	57,  // 151: skein.v1.AccountService.ChangeUsername:input_type -> skein.v1.ChangeUsernameRequest
-	59,  // 152: skein.v1.AccountService.RegisterGuest:input_type -> skein.v1.RegisterGuestRequest
-	61,  // 153: skein.v1.AccountService.UpgradeGuest:input_type -> skein.v1.UpgradeGuestRequest
-	64,  // 154: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
-	66,  // 155: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
-	68,  // 156: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
-	70,  // 157: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
-	73,  // 158: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
-	75,  // 159: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
-	77,  // 160: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
-	79,  // 161: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
-	81,  // 162: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
-	83,  // 163: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
-	85,  // 164: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
-	87,  // 165: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
-	89,  // 166: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
-	93,  // 167: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
-	95,  // 168: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
-	97,  // 169: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
-	99,  // 170: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
-	101, // 171: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
-	103, // 172: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
-	105, // 173: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
-	107, // 174: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
-	109, // 175: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
-	111, // 176: skein.v1.GroupService.SetNickname:input_type -> skein.v1.SetNicknameRequest
-	113, // 177: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
-	115, // 178: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
-	117, // 179: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
-	120, // 180: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
-	122, // 181: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
-	124, // 182: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
-	127, // 183: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
-	129, // 184: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
-	131, // 185: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
-	134, // 186: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
-	136, // 187: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
-	138, // 188: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
-	140, // 189: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
-	142, // 190: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
-	145, // 191: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
-	147, // 192: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
-	149, // 193: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
-	151, // 194: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
-	153, // 195: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
-	161, // 196: skein.v1.MediaService.GetMedia:input_type -> skein.v1.GetMediaRequest
-	163, // 197: skein.v1.MediaService.LinkMedia:input_type -> skein.v1.LinkMediaRequest
-	165, // 198: skein.v1.MediaService.DeleteMedia:input_type -> skein.v1.DeleteMediaRequest
-	155, // 199: skein.v1.MediaService.ListStickers:input_type -> skein.v1.ListStickersRequest
-	167, // 200: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
-	171, // 201: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
-	173, // 202: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
-	175, // 203: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
-	178, // 204: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
-	180, // 205: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
-	182, // 206: skein.v1.MessageService.ListReaders:input_type -> skein.v1.ListReadersRequest
-	185, // 207: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
-	187, // 208: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
-	189, // 209: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
-	196, // 210: skein.v1.MessageService.PinMessage:input_type -> skein.v1.PinMessageRequest
-	198, // 211: skein.v1.MessageService.ListPins:input_type -> skein.v1.ListPinsRequest
-	200, // 212: skein.v1.MessageService.ListThread:input_type -> skein.v1.ListThreadRequest
-	202, // 213: skein.v1.MessageService.ListThreads:input_type -> skein.v1.ListThreadsRequest
-	229, // 214: skein.v1.MessageService.SetLifetime:input_type -> skein.v1.SetLifetimeRequest
-	191, // 215: skein.v1.MessageService.ForwardMessages:input_type -> skein.v1.ForwardMessagesRequest
-	169, // 216: skein.v1.MessageService.StreamMessage:input_type -> skein.v1.StreamMessageRequest
-	215, // 217: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
-	217, // 218: skein.v1.MessageService.SearchMessages:input_type -> skein.v1.SearchMessagesRequest
-	205, // 219: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
-	208, // 220: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
-	210, // 221: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
-	212, // 222: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
-	221, // 223: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
-	223, // 224: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
-	225, // 225: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
-	227, // 226: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
-	243, // 227: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
-	245, // 228: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
-	247, // 229: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
-	249, // 230: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
-	251, // 231: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
-	253, // 232: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
-	255, // 233: skein.v1.AdminService.EraseUser:input_type -> skein.v1.EraseUserRequest
-	257, // 234: skein.v1.AdminService.ExportUser:input_type -> skein.v1.ExportUserRequest
-	259, // 235: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
-	239, // 236: skein.v1.AdminService.SetRetention:input_type -> skein.v1.SetRetentionRequest
-	241, // 237: skein.v1.AdminService.GetRetention:input_type -> skein.v1.GetRetentionRequest
-	234, // 238: skein.v1.AdminService.SetStickerPack:input_type -> skein.v1.SetStickerPackRequest
-	237, // 239: skein.v1.AdminService.SetCustomEmoji:input_type -> skein.v1.SetCustomEmojiRequest
-	262, // 240: skein.v1.AdminService.CreateRegistrationLink:input_type -> skein.v1.CreateRegistrationLinkRequest
-	264, // 241: skein.v1.AdminService.ListRegistrationLinks:input_type -> skein.v1.ListRegistrationLinksRequest
-	266, // 242: skein.v1.AdminService.RevokeRegistrationLink:input_type -> skein.v1.RevokeRegistrationLinkRequest
-	268, // 243: skein.v1.AdminService.CreateResetLink:input_type -> skein.v1.CreateResetLinkRequest
-	232, // 244: skein.v1.AdminService.SetUsername:input_type -> skein.v1.SetUsernameRequest
-	9,   // 245: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
-	11,  // 246: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
-	13,  // 247: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
-	15,  // 248: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
-	17,  // 249: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
-	20,  // 250: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
-	22,  // 251: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
-	24,  // 252: skein.v1.AccountService.LoginWithCode:output_type -> skein.v1.LoginWithCodeResponse
-	26,  // 253: skein.v1.AccountService.GetSecurity:output_type -> skein.v1.GetSecurityResponse
-	28,  // 254: skein.v1.AccountService.BeginTotp:output_type -> skein.v1.BeginTotpResponse
-	30,  // 255: skein.v1.AccountService.ConfirmTotp:output_type -> skein.v1.ConfirmTotpResponse
-	32,  // 256: skein.v1.AccountService.DisableTotp:output_type -> skein.v1.DisableTotpResponse
-	34,  // 257: skein.v1.AccountService.NewRecoveryCodes:output_type -> skein.v1.NewRecoveryCodesResponse
-	40,  // 258: skein.v1.AccountService.ResetPassword:output_type -> skein.v1.ResetPasswordResponse
-	43,  // 259: skein.v1.AccountService.ListLoginProviders:output_type -> skein.v1.ListLoginProvidersResponse
-	45,  // 260: skein.v1.AccountService.BeginProviderLogin:output_type -> skein.v1.BeginProviderLoginResponse
-	47,  // 261: skein.v1.AccountService.AnswerProviderLogin:output_type -> skein.v1.AnswerProviderLoginResponse
-	49,  // 262: skein.v1.AccountService.FinishProviderLogin:output_type -> skein.v1.FinishProviderLoginResponse
-	52,  // 263: skein.v1.AccountService.LinkIdentity:output_type -> skein.v1.LinkIdentityResponse
-	54,  // 264: skein.v1.AccountService.ListIdentities:output_type -> skein.v1.ListIdentitiesResponse
-	56,  // 265: skein.v1.AccountService.UnlinkIdentity:output_type -> skein.v1.UnlinkIdentityResponse
-	36,  // 266: skein.v1.AccountService.DeleteAccount:output_type -> skein.v1.DeleteAccountResponse
-	38,  // 267: skein.v1.AccountService.BeginExport:output_type -> skein.v1.BeginExportResponse
-	58,  // 268: skein.v1.AccountService.ChangeUsername:output_type -> skein.v1.ChangeUsernameResponse
-	60,  // 269: skein.v1.AccountService.RegisterGuest:output_type -> skein.v1.RegisterGuestResponse
-	62,  // 270: skein.v1.AccountService.UpgradeGuest:output_type -> skein.v1.UpgradeGuestResponse
-	65,  // 271: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
-	67,  // 272: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
-	69,  // 273: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
-	71,  // 274: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
-	74,  // 275: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
-	76,  // 276: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
-	78,  // 277: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
-	80,  // 278: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
-	82,  // 279: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
-	84,  // 280: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
-	86,  // 281: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
-	88,  // 282: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
-	90,  // 283: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
-	94,  // 284: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
-	96,  // 285: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
-	98,  // 286: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
-	100, // 287: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
-	102, // 288: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
-	104, // 289: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
-	106, // 290: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
-	108, // 291: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
-	110, // 292: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
-	112, // 293: skein.v1.GroupService.SetNickname:output_type -> skein.v1.SetNicknameResponse
-	114, // 294: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
-	116, // 295: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
-	118, // 296: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
-	121, // 297: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
-	123, // 298: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
-	125, // 299: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
-	128, // 300: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
-	130, // 301: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
-	132, // 302: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
-	135, // 303: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
-	137, // 304: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
-	139, // 305: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
-	141, // 306: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
-	143, // 307: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
-	146, // 308: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
-	148, // 309: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
-	150, // 310: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
-	152, // 311: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
-	154, // 312: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
-	162, // 313: skein.v1.MediaService.GetMedia:output_type -> skein.v1.GetMediaResponse
-	164, // 314: skein.v1.MediaService.LinkMedia:output_type -> skein.v1.LinkMediaResponse
-	166, // 315: skein.v1.MediaService.DeleteMedia:output_type -> skein.v1.DeleteMediaResponse
-	156, // 316: skein.v1.MediaService.ListStickers:output_type -> skein.v1.ListStickersResponse
-	168, // 317: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
-	172, // 318: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
-	174, // 319: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
-	176, // 320: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
-	179, // 321: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
-	181, // 322: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
-	183, // 323: skein.v1.MessageService.ListReaders:output_type -> skein.v1.ListReadersResponse
-	186, // 324: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
-	188, // 325: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
-	190, // 326: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
-	197, // 327: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
-	199, // 328: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
-	201, // 329: skein.v1.MessageService.ListThread:output_type -> skein.v1.ListThreadResponse
-	203, // 330: skein.v1.MessageService.ListThreads:output_type -> skein.v1.ListThreadsResponse
-	230, // 331: skein.v1.MessageService.SetLifetime:output_type -> skein.v1.SetLifetimeResponse
-	194, // 332: skein.v1.MessageService.ForwardMessages:output_type -> skein.v1.ForwardMessagesResponse
-	170, // 333: skein.v1.MessageService.StreamMessage:output_type -> skein.v1.StreamMessageResponse
-	216, // 334: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
-	218, // 335: skein.v1.MessageService.SearchMessages:output_type -> skein.v1.SearchMessagesResponse
-	206, // 336: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
-	209, // 337: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
-	211, // 338: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
-	213, // 339: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
-	222, // 340: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
-	224, // 341: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
-	226, // 342: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
-	231, // 343: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
-	244, // 344: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
-	246, // 345: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
-	248, // 346: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
-	250, // 347: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
-	252, // 348: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
-	254, // 349: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
-	256, // 350: skein.v1.AdminService.EraseUser:output_type -> skein.v1.EraseUserResponse
-	258, // 351: skein.v1.AdminService.ExportUser:output_type -> skein.v1.ExportUserResponse
-	260, // 352: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
-	240, // 353: skein.v1.AdminService.SetRetention:output_type -> skein.v1.SetRetentionResponse
-	242, // 354: skein.v1.AdminService.GetRetention:output_type -> skein.v1.GetRetentionResponse
-	236, // 355: skein.v1.AdminService.SetStickerPack:output_type -> skein.v1.SetStickerPackResponse
-	238, // 356: skein.v1.AdminService.SetCustomEmoji:output_type -> skein.v1.SetCustomEmojiResponse
-	263, // 357: skein.v1.AdminService.CreateRegistrationLink:output_type -> skein.v1.CreateRegistrationLinkResponse
-	265, // 358: skein.v1.AdminService.ListRegistrationLinks:output_type -> skein.v1.ListRegistrationLinksResponse
-	267, // 359: skein.v1.AdminService.RevokeRegistrationLink:output_type -> skein.v1.RevokeRegistrationLinkResponse
-	269, // 360: skein.v1.AdminService.CreateResetLink:output_type -> skein.v1.CreateResetLinkResponse
-	233, // 361: skein.v1.AdminService.SetUsername:output_type -> skein.v1.SetUsernameResponse
-	245, // [245:362] is the sub-list for method output_type
-	128, // [128:245] is the sub-list for method input_type
-	128, // [128:128] is the sub-list for extension type_name
-	128, // [128:128] is the sub-list for extension extendee
-	0,   // [0:128] is the sub-list for field type_name
+	301, // 113: skein.v1.SetMyStateRequest.push_level:type_name -> skein.v1.PushLevel
+	302, // 114: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
+	301, // 115: skein.v1.PushSettings.direct:type_name -> skein.v1.PushLevel
+	301, // 116: skein.v1.PushSettings.groups:type_name -> skein.v1.PushLevel
+	238, // 117: skein.v1.GetPushSettingsResponse.settings:type_name -> skein.v1.PushSettings
+	238, // 118: skein.v1.SetPushSettingsRequest.settings:type_name -> skein.v1.PushSettings
+	63,  // 119: skein.v1.SetUsernameResponse.user:type_name -> skein.v1.User
+	246, // 120: skein.v1.SetStickerPackRequest.stickers:type_name -> skein.v1.NewSticker
+	6,   // 121: skein.v1.SetRetentionRequest.kind:type_name -> skein.v1.RetentionKind
+	6,   // 122: skein.v1.GetRetentionResponse.kind:type_name -> skein.v1.RetentionKind
+	7,   // 123: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
+	288, // 124: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
+	7,   // 125: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
+	63,  // 126: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
+	63,  // 127: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
+	18,  // 128: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
+	303, // 129: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
+	91,  // 130: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
+	272, // 131: skein.v1.CreateRegistrationLinkResponse.link:type_name -> skein.v1.RegistrationLink
+	272, // 132: skein.v1.ListRegistrationLinksResponse.links:type_name -> skein.v1.RegistrationLink
+	8,   // 133: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
+	10,  // 134: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
+	12,  // 135: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
+	14,  // 136: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
+	16,  // 137: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
+	19,  // 138: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
+	21,  // 139: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
+	23,  // 140: skein.v1.AccountService.LoginWithCode:input_type -> skein.v1.LoginWithCodeRequest
+	25,  // 141: skein.v1.AccountService.GetSecurity:input_type -> skein.v1.GetSecurityRequest
+	27,  // 142: skein.v1.AccountService.BeginTotp:input_type -> skein.v1.BeginTotpRequest
+	29,  // 143: skein.v1.AccountService.ConfirmTotp:input_type -> skein.v1.ConfirmTotpRequest
+	31,  // 144: skein.v1.AccountService.DisableTotp:input_type -> skein.v1.DisableTotpRequest
+	33,  // 145: skein.v1.AccountService.NewRecoveryCodes:input_type -> skein.v1.NewRecoveryCodesRequest
+	39,  // 146: skein.v1.AccountService.ResetPassword:input_type -> skein.v1.ResetPasswordRequest
+	42,  // 147: skein.v1.AccountService.ListLoginProviders:input_type -> skein.v1.ListLoginProvidersRequest
+	44,  // 148: skein.v1.AccountService.BeginProviderLogin:input_type -> skein.v1.BeginProviderLoginRequest
+	46,  // 149: skein.v1.AccountService.AnswerProviderLogin:input_type -> skein.v1.AnswerProviderLoginRequest
+	48,  // 150: skein.v1.AccountService.FinishProviderLogin:input_type -> skein.v1.FinishProviderLoginRequest
+	51,  // 151: skein.v1.AccountService.LinkIdentity:input_type -> skein.v1.LinkIdentityRequest
+	53,  // 152: skein.v1.AccountService.ListIdentities:input_type -> skein.v1.ListIdentitiesRequest
+	55,  // 153: skein.v1.AccountService.UnlinkIdentity:input_type -> skein.v1.UnlinkIdentityRequest
+	35,  // 154: skein.v1.AccountService.DeleteAccount:input_type -> skein.v1.DeleteAccountRequest
+	37,  // 155: skein.v1.AccountService.BeginExport:input_type -> skein.v1.BeginExportRequest
+	57,  // 156: skein.v1.AccountService.ChangeUsername:input_type -> skein.v1.ChangeUsernameRequest
+	59,  // 157: skein.v1.AccountService.RegisterGuest:input_type -> skein.v1.RegisterGuestRequest
+	61,  // 158: skein.v1.AccountService.UpgradeGuest:input_type -> skein.v1.UpgradeGuestRequest
+	64,  // 159: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
+	66,  // 160: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
+	68,  // 161: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
+	70,  // 162: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
+	73,  // 163: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
+	75,  // 164: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
+	77,  // 165: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
+	79,  // 166: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
+	81,  // 167: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
+	83,  // 168: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
+	85,  // 169: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
+	87,  // 170: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
+	89,  // 171: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
+	93,  // 172: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
+	95,  // 173: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
+	97,  // 174: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
+	99,  // 175: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
+	101, // 176: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
+	103, // 177: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
+	105, // 178: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
+	107, // 179: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
+	109, // 180: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
+	111, // 181: skein.v1.GroupService.SetNickname:input_type -> skein.v1.SetNicknameRequest
+	113, // 182: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
+	115, // 183: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
+	117, // 184: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
+	120, // 185: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
+	122, // 186: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
+	124, // 187: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
+	127, // 188: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
+	129, // 189: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
+	131, // 190: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
+	134, // 191: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
+	136, // 192: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
+	138, // 193: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
+	140, // 194: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
+	142, // 195: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
+	145, // 196: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
+	147, // 197: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
+	149, // 198: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
+	151, // 199: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
+	153, // 200: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
+	161, // 201: skein.v1.MediaService.GetMedia:input_type -> skein.v1.GetMediaRequest
+	163, // 202: skein.v1.MediaService.LinkMedia:input_type -> skein.v1.LinkMediaRequest
+	165, // 203: skein.v1.MediaService.DeleteMedia:input_type -> skein.v1.DeleteMediaRequest
+	155, // 204: skein.v1.MediaService.ListStickers:input_type -> skein.v1.ListStickersRequest
+	167, // 205: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
+	171, // 206: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
+	173, // 207: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
+	175, // 208: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
+	178, // 209: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
+	180, // 210: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
+	182, // 211: skein.v1.MessageService.ListReaders:input_type -> skein.v1.ListReadersRequest
+	185, // 212: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
+	187, // 213: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
+	189, // 214: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
+	196, // 215: skein.v1.MessageService.PinMessage:input_type -> skein.v1.PinMessageRequest
+	198, // 216: skein.v1.MessageService.ListPins:input_type -> skein.v1.ListPinsRequest
+	200, // 217: skein.v1.MessageService.ListThread:input_type -> skein.v1.ListThreadRequest
+	202, // 218: skein.v1.MessageService.ListThreads:input_type -> skein.v1.ListThreadsRequest
+	229, // 219: skein.v1.MessageService.SetLifetime:input_type -> skein.v1.SetLifetimeRequest
+	191, // 220: skein.v1.MessageService.ForwardMessages:input_type -> skein.v1.ForwardMessagesRequest
+	169, // 221: skein.v1.MessageService.StreamMessage:input_type -> skein.v1.StreamMessageRequest
+	215, // 222: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
+	217, // 223: skein.v1.MessageService.SearchMessages:input_type -> skein.v1.SearchMessagesRequest
+	205, // 224: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
+	208, // 225: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
+	210, // 226: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
+	212, // 227: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
+	221, // 228: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
+	223, // 229: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
+	225, // 230: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
+	227, // 231: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
+	232, // 232: skein.v1.PushService.GetPushKey:input_type -> skein.v1.GetPushKeyRequest
+	234, // 233: skein.v1.PushService.SetPushSubscription:input_type -> skein.v1.SetPushSubscriptionRequest
+	236, // 234: skein.v1.PushService.DeletePushSubscription:input_type -> skein.v1.DeletePushSubscriptionRequest
+	239, // 235: skein.v1.PushService.GetPushSettings:input_type -> skein.v1.GetPushSettingsRequest
+	241, // 236: skein.v1.PushService.SetPushSettings:input_type -> skein.v1.SetPushSettingsRequest
+	254, // 237: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
+	256, // 238: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
+	258, // 239: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
+	260, // 240: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
+	262, // 241: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
+	264, // 242: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
+	266, // 243: skein.v1.AdminService.EraseUser:input_type -> skein.v1.EraseUserRequest
+	268, // 244: skein.v1.AdminService.ExportUser:input_type -> skein.v1.ExportUserRequest
+	270, // 245: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
+	250, // 246: skein.v1.AdminService.SetRetention:input_type -> skein.v1.SetRetentionRequest
+	252, // 247: skein.v1.AdminService.GetRetention:input_type -> skein.v1.GetRetentionRequest
+	245, // 248: skein.v1.AdminService.SetStickerPack:input_type -> skein.v1.SetStickerPackRequest
+	248, // 249: skein.v1.AdminService.SetCustomEmoji:input_type -> skein.v1.SetCustomEmojiRequest
+	273, // 250: skein.v1.AdminService.CreateRegistrationLink:input_type -> skein.v1.CreateRegistrationLinkRequest
+	275, // 251: skein.v1.AdminService.ListRegistrationLinks:input_type -> skein.v1.ListRegistrationLinksRequest
+	277, // 252: skein.v1.AdminService.RevokeRegistrationLink:input_type -> skein.v1.RevokeRegistrationLinkRequest
+	279, // 253: skein.v1.AdminService.CreateResetLink:input_type -> skein.v1.CreateResetLinkRequest
+	243, // 254: skein.v1.AdminService.SetUsername:input_type -> skein.v1.SetUsernameRequest
+	9,   // 255: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
+	11,  // 256: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
+	13,  // 257: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
+	15,  // 258: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
+	17,  // 259: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
+	20,  // 260: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
+	22,  // 261: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
+	24,  // 262: skein.v1.AccountService.LoginWithCode:output_type -> skein.v1.LoginWithCodeResponse
+	26,  // 263: skein.v1.AccountService.GetSecurity:output_type -> skein.v1.GetSecurityResponse
+	28,  // 264: skein.v1.AccountService.BeginTotp:output_type -> skein.v1.BeginTotpResponse
+	30,  // 265: skein.v1.AccountService.ConfirmTotp:output_type -> skein.v1.ConfirmTotpResponse
+	32,  // 266: skein.v1.AccountService.DisableTotp:output_type -> skein.v1.DisableTotpResponse
+	34,  // 267: skein.v1.AccountService.NewRecoveryCodes:output_type -> skein.v1.NewRecoveryCodesResponse
+	40,  // 268: skein.v1.AccountService.ResetPassword:output_type -> skein.v1.ResetPasswordResponse
+	43,  // 269: skein.v1.AccountService.ListLoginProviders:output_type -> skein.v1.ListLoginProvidersResponse
+	45,  // 270: skein.v1.AccountService.BeginProviderLogin:output_type -> skein.v1.BeginProviderLoginResponse
+	47,  // 271: skein.v1.AccountService.AnswerProviderLogin:output_type -> skein.v1.AnswerProviderLoginResponse
+	49,  // 272: skein.v1.AccountService.FinishProviderLogin:output_type -> skein.v1.FinishProviderLoginResponse
+	52,  // 273: skein.v1.AccountService.LinkIdentity:output_type -> skein.v1.LinkIdentityResponse
+	54,  // 274: skein.v1.AccountService.ListIdentities:output_type -> skein.v1.ListIdentitiesResponse
+	56,  // 275: skein.v1.AccountService.UnlinkIdentity:output_type -> skein.v1.UnlinkIdentityResponse
+	36,  // 276: skein.v1.AccountService.DeleteAccount:output_type -> skein.v1.DeleteAccountResponse
+	38,  // 277: skein.v1.AccountService.BeginExport:output_type -> skein.v1.BeginExportResponse
+	58,  // 278: skein.v1.AccountService.ChangeUsername:output_type -> skein.v1.ChangeUsernameResponse
+	60,  // 279: skein.v1.AccountService.RegisterGuest:output_type -> skein.v1.RegisterGuestResponse
+	62,  // 280: skein.v1.AccountService.UpgradeGuest:output_type -> skein.v1.UpgradeGuestResponse
+	65,  // 281: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
+	67,  // 282: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
+	69,  // 283: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
+	71,  // 284: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
+	74,  // 285: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
+	76,  // 286: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
+	78,  // 287: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
+	80,  // 288: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
+	82,  // 289: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
+	84,  // 290: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
+	86,  // 291: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
+	88,  // 292: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
+	90,  // 293: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
+	94,  // 294: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
+	96,  // 295: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
+	98,  // 296: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
+	100, // 297: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
+	102, // 298: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
+	104, // 299: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
+	106, // 300: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
+	108, // 301: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
+	110, // 302: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
+	112, // 303: skein.v1.GroupService.SetNickname:output_type -> skein.v1.SetNicknameResponse
+	114, // 304: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
+	116, // 305: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
+	118, // 306: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
+	121, // 307: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
+	123, // 308: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
+	125, // 309: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
+	128, // 310: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
+	130, // 311: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
+	132, // 312: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
+	135, // 313: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
+	137, // 314: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
+	139, // 315: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
+	141, // 316: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
+	143, // 317: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
+	146, // 318: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
+	148, // 319: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
+	150, // 320: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
+	152, // 321: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
+	154, // 322: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
+	162, // 323: skein.v1.MediaService.GetMedia:output_type -> skein.v1.GetMediaResponse
+	164, // 324: skein.v1.MediaService.LinkMedia:output_type -> skein.v1.LinkMediaResponse
+	166, // 325: skein.v1.MediaService.DeleteMedia:output_type -> skein.v1.DeleteMediaResponse
+	156, // 326: skein.v1.MediaService.ListStickers:output_type -> skein.v1.ListStickersResponse
+	168, // 327: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
+	172, // 328: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
+	174, // 329: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
+	176, // 330: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
+	179, // 331: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
+	181, // 332: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
+	183, // 333: skein.v1.MessageService.ListReaders:output_type -> skein.v1.ListReadersResponse
+	186, // 334: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
+	188, // 335: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
+	190, // 336: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
+	197, // 337: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
+	199, // 338: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
+	201, // 339: skein.v1.MessageService.ListThread:output_type -> skein.v1.ListThreadResponse
+	203, // 340: skein.v1.MessageService.ListThreads:output_type -> skein.v1.ListThreadsResponse
+	230, // 341: skein.v1.MessageService.SetLifetime:output_type -> skein.v1.SetLifetimeResponse
+	194, // 342: skein.v1.MessageService.ForwardMessages:output_type -> skein.v1.ForwardMessagesResponse
+	170, // 343: skein.v1.MessageService.StreamMessage:output_type -> skein.v1.StreamMessageResponse
+	216, // 344: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
+	218, // 345: skein.v1.MessageService.SearchMessages:output_type -> skein.v1.SearchMessagesResponse
+	206, // 346: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
+	209, // 347: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
+	211, // 348: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
+	213, // 349: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
+	222, // 350: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
+	224, // 351: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
+	226, // 352: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
+	231, // 353: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
+	233, // 354: skein.v1.PushService.GetPushKey:output_type -> skein.v1.GetPushKeyResponse
+	235, // 355: skein.v1.PushService.SetPushSubscription:output_type -> skein.v1.SetPushSubscriptionResponse
+	237, // 356: skein.v1.PushService.DeletePushSubscription:output_type -> skein.v1.DeletePushSubscriptionResponse
+	240, // 357: skein.v1.PushService.GetPushSettings:output_type -> skein.v1.GetPushSettingsResponse
+	242, // 358: skein.v1.PushService.SetPushSettings:output_type -> skein.v1.SetPushSettingsResponse
+	255, // 359: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
+	257, // 360: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
+	259, // 361: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
+	261, // 362: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
+	263, // 363: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
+	265, // 364: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
+	267, // 365: skein.v1.AdminService.EraseUser:output_type -> skein.v1.EraseUserResponse
+	269, // 366: skein.v1.AdminService.ExportUser:output_type -> skein.v1.ExportUserResponse
+	271, // 367: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
+	251, // 368: skein.v1.AdminService.SetRetention:output_type -> skein.v1.SetRetentionResponse
+	253, // 369: skein.v1.AdminService.GetRetention:output_type -> skein.v1.GetRetentionResponse
+	247, // 370: skein.v1.AdminService.SetStickerPack:output_type -> skein.v1.SetStickerPackResponse
+	249, // 371: skein.v1.AdminService.SetCustomEmoji:output_type -> skein.v1.SetCustomEmojiResponse
+	274, // 372: skein.v1.AdminService.CreateRegistrationLink:output_type -> skein.v1.CreateRegistrationLinkResponse
+	276, // 373: skein.v1.AdminService.ListRegistrationLinks:output_type -> skein.v1.ListRegistrationLinksResponse
+	278, // 374: skein.v1.AdminService.RevokeRegistrationLink:output_type -> skein.v1.RevokeRegistrationLinkResponse
+	280, // 375: skein.v1.AdminService.CreateResetLink:output_type -> skein.v1.CreateResetLinkResponse
+	244, // 376: skein.v1.AdminService.SetUsername:output_type -> skein.v1.SetUsernameResponse
+	255, // [255:377] is the sub-list for method output_type
+	133, // [133:255] is the sub-list for method input_type
+	133, // [133:133] is the sub-list for extension type_name
+	133, // [133:133] is the sub-list for extension extendee
+	0,   // [0:133] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_services_proto_init() }
@@ -16951,9 +17534,9 @@ func file_skein_v1_services_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_services_proto_rawDesc), len(file_skein_v1_services_proto_rawDesc)),
 			NumEnums:      7,
-			NumMessages:   270,
+			NumMessages:   281,
 			NumExtensions: 0,
-			NumServices:   7,
+			NumServices:   8,
 		},
 		GoTypes:           file_skein_v1_services_proto_goTypes,
 		DependencyIndexes: file_skein_v1_services_proto_depIdxs,

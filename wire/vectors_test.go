@@ -306,6 +306,7 @@ func deltaVectors(message *wire.Entry) []frameVector {
 		{"my_state_until", "SPEC §4.8: how long it is hidden, and marked as unread", wire.NewServerFrame(&wire.MyState{
 			Conversation: "dm:ann:bob", Revision: 5, Hidden: true, HiddenCount: 12, Unread: true, UnreadAt: big,
 		})},
+		{"my_state_push", "SPEC §14.2: for which messages the user is woken", wire.NewServerFrame(&wire.MyState{Conversation: "grp:g1", Revision: 6, PushLevel: wire.PushLevel_PUSH_LEVEL_MENTIONS})},
 		{"my_state_deleted", "SPEC §4.28: what the user deleted for themselves", wire.NewServerFrame(&wire.MyState{
 			Conversation: "dm:ann:bob", Revision: 4, Deleted: []*wire.SeqRange{{First: 2, Last: 2}, {First: 4, Last: big}},
 		})},

@@ -44,6 +44,7 @@ import (
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/later"
 	"github.com/skein-im/skein/internal/media"
+	"github.com/skein-im/skein/internal/push"
 	"github.com/skein-im/skein/internal/search"
 	"github.com/skein-im/skein/wire"
 )
@@ -106,6 +107,8 @@ type Deps struct {
 	Retention Retention
 	// Stickers are those of the deployment; nil: there are none.
 	Stickers Stickers
+	// Push wakes devices; nil: nobody is woken.
+	Push *push.Service
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Limiter counts the calls of connections that do not belong to a device: those

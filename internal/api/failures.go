@@ -77,6 +77,7 @@ func ownFailures() map[string][]im.Code {
 	say("GroupService", one(im.CodeMuted), "SetNickname")
 	say("MediaService", one(im.CodeNotFound), "LinkMedia", "DeleteMedia")
 	say("AdminService", one(im.CodeNotFound), "SetStickerPack", "SetCustomEmoji")
+	say("PushService", one(im.CodeNotFound), "SetPushSubscription")
 	say("MessageService", one(im.CodeNotFound), "SendMessage", "RecallMessage", "EditMessage", "ReactToMessage", "VoteInPoll", "EndPoll", "PinMessage", "ForwardMessages", "StreamMessage", "SetLifetime", "ListPins", "ListThread", "ListThreads", "SearchMessages", "ListEdits", "ListReactions", "ListReaders", "ListVotes", "ListEntries", "MarkRead", "SetMyState")
 	say("MessageService", one(im.CodeMuted, im.CodeNotContact), "SendMessage", "EditMessage", "ReactToMessage", "VoteInPoll", "EndPoll", "PinMessage", "ForwardMessages", "StreamMessage", "RecallMessage")
 	say("MessageService", one(im.CodeClockSkew), "SendMessage", "EditMessage", "ReactToMessage", "VoteInPoll", "EndPoll", "PinMessage", "ForwardMessages", "StreamMessage")

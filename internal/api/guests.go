@@ -17,11 +17,11 @@ func (c *Calls) guestRows() []row {
 	}
 }
 
-// guestMay tells what guests may call of what users may (SPEC §3.14): all of messages and
-// media, and of the other services what is named here: what is added to them is for users
+// guestMay tells what guests may call of what users may (SPEC §3.14): all of messages,
+// media and push, and of the other services what is named here: what is added to them is for users
 // alone.
 func guestMay(method string) bool {
-	if strings.HasPrefix(method, "MessageService/") || strings.HasPrefix(method, "MediaService/") {
+	if strings.HasPrefix(method, "MessageService/") || strings.HasPrefix(method, "MediaService/") || strings.HasPrefix(method, "PushService/") {
 		return true
 	}
 	switch method {

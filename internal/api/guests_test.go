@@ -37,6 +37,7 @@ var guestsMay = []string{
 	"MessageService/ListScheduled", "MessageService/ListThread", "MessageService/ListThreads", "MessageService/ListVotes", "MessageService/MarkRead", "MessageService/PinMessage",
 	"MessageService/ReactToMessage", "MessageService/RecallMessage", "MessageService/ScheduleMessage", "MessageService/SearchMessages",
 	"MessageService/SendMessage", "MessageService/SetLifetime", "MessageService/SetMyState", "MessageService/StreamMessage", "MessageService/VoteInPoll",
+	"PushService/DeletePushSubscription", "PushService/GetPushKey", "PushService/GetPushSettings", "PushService/SetPushSettings", "PushService/SetPushSubscription",
 	"UserService/GetUsers", "UserService/UpdateProfile",
 }
 

@@ -30,6 +30,7 @@ import (
 	"github.com/skein-im/skein/internal/media/picture"
 	"github.com/skein-im/skein/internal/messaging"
 	"github.com/skein-im/skein/internal/outbox"
+	"github.com/skein-im/skein/internal/push"
 	"github.com/skein-im/skein/internal/search"
 	searchsqlite "github.com/skein-im/skein/internal/search/sqlite"
 	"github.com/skein-im/skein/internal/sticker"
@@ -242,9 +243,10 @@ func newWorld(t *testing.T) *world {
 		journal.Close()
 		db.Close()
 	})
+	pushes := push.New(push.Options{Keys: db, Subscriptions: db, Queue: db, Messages: messages, Marks: journal, SealKey: push.SealKey("the key of the tests"), Wait: time.Minute, TTL: time.Hour})
 	caller, now := &exportCaller{}, time.Now()
 	exports := export.New(export.Options{Logic: caller, Media: uploads, Key: []byte("key"), AtOnce: 2, CheckEvery: 1, Now: func() time.Time { return now.Add(time.Duration(caller.later.Load())) }})
-	calls := NewCalls(Deps{Export: exports, Accounts: accounts, Contacts: members.contacts, Groups: members.groups, Messages: messages, Lists: messages, Search: search.New(index, search.NewIndexer(index, journal, db, quiet(), nil), messages, nil), Retention: messages, Stickers: stickers, Keeper: db, Media: uploads, Later: later.New(later.Options{
+	calls := NewCalls(Deps{Export: exports, Accounts: accounts, Contacts: members.contacts, Groups: members.groups, Messages: messages, Lists: messages, Search: search.New(index, search.NewIndexer(index, journal, db, quiet(), nil), messages, nil), Retention: messages, Stickers: stickers, Push: pushes, Keeper: db, Media: uploads, Later: later.New(later.Options{
 		Store: db, Due: db, Lease: db, Send: messages.Send, Drive: runner.Help, Name: messages.NameLater, Doubt: messages.DoubtLater,
 		MaySend: func(ctx context.Context, u im.UserID, c im.ConversationID) error {
 			_, err := members.MaySend(ctx, u, c, im.EntryMessage)

@@ -36,6 +36,7 @@ import (
 	"github.com/skein-im/skein/internal/messaging"
 	"github.com/skein-im/skein/internal/outbox"
 	"github.com/skein-im/skein/internal/preview"
+	"github.com/skein-im/skein/internal/push"
 	"github.com/skein-im/skein/internal/remote"
 	"github.com/skein-im/skein/internal/search"
 	"github.com/skein-im/skein/internal/sticker"
@@ -108,6 +109,7 @@ type App struct {
 	index         search.Index // nil without one
 	indexer       *search.Indexer
 	previews      *preview.Service // what links lead to
+	push          *push.Service    // nil: nobody is woken
 	gateway       *gateway.Gateway
 	// devices and limiter are what both doors of this process count.
 	devices *limits.Devices
@@ -310,9 +312,10 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 		return err
 	}
 	a.makeLater(m)
+	a.makePush(key)
 	a.logic.Service, a.logic.accounts = a.messaging, a.accounts
 	a.logic.calls = api.NewCalls(api.Deps{
-		Stickers: a.stickersForCalls(), Accounts: a.accounts, Contacts: m.contacts, Groups: m.groups, Messages: a.messaging, Lists: a.messaging, Search: a.searcher(), Retention: a.messaging, Later: a.later, Media: a.media, Export: a.exports, Keeper: a.directory, Limiter: a.limiter, Now: a.now,
+		Stickers: a.stickersForCalls(), Push: a.push, Accounts: a.accounts, Contacts: m.contacts, Groups: m.groups, Messages: a.messaging, Lists: a.messaging, Search: a.searcher(), Retention: a.messaging, Later: a.later, Media: a.media, Export: a.exports, Keeper: a.directory, Limiter: a.limiter, Now: a.now,
 	})
 	return nil
 }
@@ -342,6 +345,7 @@ func (a *App) catchUp(ctx context.Context) (err error) {
 	}
 	a.outbox.Start()
 	a.startLater()
+	a.startPush(ctx)
 	a.startSweeping()
 	return a.prepareClaim(ctx)
 }

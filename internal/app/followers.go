@@ -25,6 +25,7 @@ func (a *App) makeFollowers() error {
 		return err
 	}
 	a.followLinks()
+	a.followToPush()
 	if a.cfg.Audit.File == "" {
 		return nil
 	}
@@ -58,6 +59,9 @@ func (a *App) follow(name string, h feed.Handler) {
 func (a *App) closeFollowers() error {
 	for _, f := range a.followers {
 		f.Close()
+	}
+	if a.push != nil {
+		a.push.Close()
 	}
 	var errs []error
 	if a.index != nil {

@@ -44,6 +44,7 @@ type Config struct {
 	Audit     Audit     `toml:"audit"`
 	Search    Search    `toml:"search"`
 	Previews  Previews  `toml:"previews"`
+	Push      Push      `toml:"push"`
 	Log       Log       `toml:"log"`
 }
 
@@ -95,6 +96,10 @@ type Accounts struct {
 
 // How long messages are kept at least and at most, where that is set (im.CheckRetention).
 const minRetention, maxRetention = time.Hour, 87600 * time.Hour
+
+// How long a message may wait before anybody is woken, and a push at a push service (most
+// keep none for longer).
+const maxPushWait, maxPushTTL = 10 * time.Minute, 28 * 24 * time.Hour
 
 // Messaging are the rules for messages.
 type Messaging struct {
@@ -166,6 +171,16 @@ type Previews struct {
 	Agent string   `toml:"agent" doc:"The User-Agent that the server says it is."`
 }
 
+// Push is the waking of devices that are not connected.
+type Push struct {
+	Send    string   `toml:"send" doc:"on: browsers that subscribed are woken by the push services of their makers, which learn when and of this server, not who wrote what; the server connects to them. off: nobody is woken."`
+	Wait    Duration `toml:"wait" doc:"How old a message is before anybody is woken for it who has not received it on any device."`
+	TTL     Duration `toml:"ttl" doc:"How long a push service keeps a push for a device that it cannot reach, and how long one that fails is tried again at most."`
+	Contact string   `toml:"contact" doc:"Where push services reach who runs this server: mailto:you@example.com, or an https address. Empty: http.public_url, if that is https. Apple's wants one."`
+	Allow   []string `toml:"allow" doc:"Addresses at which push services may be although they are private, as 10.1.0.0/16; all ports of them. Others of this machine, of private networks and of special use are never connected to. Whatever is allowed here, every user may have the server send to."`
+	Deny    []string `toml:"deny" doc:"Addresses that are not connected to although they are public."`
+}
+
 // Search is the search of messages.
 type Search struct {
 	Index string `toml:"index" doc:"on: keep an index of what messages say, so that users can search; off: none is kept, and search is answered with unimplemented. It takes some 150 bytes of disk for a message of 16 words, and can be made again at any time: removed while the server stands still, it is made anew. Not in backups."`
@@ -201,6 +216,7 @@ func Default() Config {
 		Postgres: Postgres{Connections: 32},
 		Search:   Search{Index: "on"},
 		Previews: Previews{Fetch: "off", Agent: "Skein-LinkPreview/1.0"},
+		Push:     Push{Send: "on", Wait: Duration(5 * time.Second), TTL: Duration(24 * time.Hour)},
 		Log:      Log{Level: "info", Format: "auto"},
 	}
 }
@@ -271,6 +287,8 @@ func (c *Config) Check() error {
 	oneOf("search.index", c.Search.Index, "on", "off")
 	oneOf("previews.fetch", c.Previews.Fetch, "on", "off")
 	c.Previews.check(bad)
+	oneOf("push.send", c.Push.Send, "on", "off")
+	c.Push.check(bad)
 	oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
 	oneOf("log.format", c.Log.Format, "auto", "text", "json")
 	c.checkProviders(bad)
@@ -350,16 +368,32 @@ func (c *Config) Set(key, value string) error {
 	return fmt.Errorf("unknown setting %q (see `skein config doc`)", key)
 }
 
-func (p *Previews) check(bad func(key, format string, args ...any)) {
-	networks := func(key string, list []string) {
-		for _, s := range list {
-			if _, err := netip.ParsePrefix(s); err != nil {
-				bad(key, "has %q, which is no network; write one as 10.1.0.0/16", s)
-			}
+// checkNetworks refuses what is no network.
+func checkNetworks(bad func(key, format string, args ...any), key string, list []string) {
+	for _, s := range list {
+		if _, err := netip.ParsePrefix(s); err != nil {
+			bad(key, "has %q, which is no network; write one as 10.1.0.0/16", s)
 		}
 	}
-	networks("previews.allow", p.Allow)
-	networks("previews.deny", p.Deny)
+}
+
+func (p *Push) check(bad func(key, format string, args ...any)) {
+	checkNetworks(bad, "push.allow", p.Allow)
+	checkNetworks(bad, "push.deny", p.Deny)
+	if wait := time.Duration(p.Wait); wait < 0 || wait > maxPushWait {
+		bad("push.wait", "must be from 0 to %s", maxPushWait)
+	}
+	if ttl := time.Duration(p.TTL); ttl < time.Minute || ttl > maxPushTTL {
+		bad("push.ttl", "must be from 1m to %s", maxPushTTL)
+	}
+	if u, err := url.Parse(p.Contact); p.Contact != "" && (err != nil || u.Scheme != "mailto" && u.Scheme != "https") {
+		bad("push.contact", "%q is neither a mailto: nor an https: address", p.Contact)
+	}
+}
+
+func (p *Previews) check(bad func(key, format string, args ...any)) {
+	checkNetworks(bad, "previews.allow", p.Allow)
+	checkNetworks(bad, "previews.deny", p.Deny)
 	if p.Agent == "" || strings.ContainsFunc(p.Agent, func(r rune) bool { return r < ' ' || r > '~' }) {
 		bad("previews.agent", "must be printable ASCII")
 	}

@@ -167,7 +167,8 @@ func MyState(s *im.MyState) *wire.MyState {
 		Conversation: string(s.Conversation), Revision: s.Revision, Pinned: s.Pinned, MutedUntilMs: Millis(s.MutedUntil),
 		Hidden: s.Hidden, Draft: s.Draft, ClearedBelow: s.ClearedBelow, Unread: s.Unread,
 		Deleted: entrycodec.DeletedToWire(s.Deleted), Folder: s.Folder, HiddenCount: s.HiddenCount, UnreadAt: s.UnreadAt,
-		Threads: entrycodec.ThreadsToWire(s.Threads),
+		Threads:   entrycodec.ThreadsToWire(s.Threads),
+		PushLevel: wire.PushLevel(s.PushLevel),
 	}
 }
 

@@ -331,6 +331,11 @@ func MyChange(r *wire.SetMyStateRequest) (im.ConversationID, im.MyChange, error)
 	if err == nil {
 		change.Delete, err = deletes(r.GetDelete())
 	}
+	if err == nil && r.PushLevel != nil {
+		var level im.PushLevel
+		level, err = PushLevel("pushLevel", *r.PushLevel)
+		change.PushLevel = &level
+	}
 	if err == nil && r.Folder != nil {
 		var folder string
 		folder, err = im.ParseFolder(*r.Folder)
@@ -346,6 +351,14 @@ func MyChange(r *wire.SetMyStateRequest) (im.ConversationID, im.MyChange, error)
 		}
 	}
 	return c, change, err
+}
+
+// PushLevel checks for which messages somebody wants to be woken.
+func PushLevel(field string, l wire.PushLevel) (im.PushLevel, error) {
+	if _, ok := wire.PushLevel_name[int32(l)]; !ok {
+		return 0, im.Wrong(field, "is none of this version's")
+	}
+	return im.PushLevel(l), nil
 }
 
 // deletes checks which messages a user wants to delete for themselves.

@@ -103,6 +103,8 @@ func forgetUser(tx *writeTx, o im.ErasureOrder) error {
 		"DELETE FROM tickets WHERE user_id = $1",
 		"DELETE FROM identities WHERE user_id = $1",
 		"DELETE FROM scheduled WHERE user_id = $1",
+		"DELETE FROM push_subscriptions WHERE user_id = $1",
+		"DELETE FROM push_settings WHERE user_id = $1",
 		"DELETE FROM last_seen WHERE user_id = $1",
 		"DELETE FROM group_invitations WHERE user_id = $1",
 		"DELETE FROM group_requests WHERE user_id = $1",

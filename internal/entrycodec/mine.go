@@ -23,6 +23,7 @@ func MyState(kept string, c im.ConversationID) (im.MyState, error) {
 	s.ClearedBelow, s.Unread, s.Deleted = w.ClearedBelow, w.Unread, deletedFromWire(w.Deleted)
 	s.Folder, s.HiddenCount, s.UnreadAt = w.Folder, w.HiddenCount, w.UnreadAt
 	s.Threads = threadsFromWire(w.Threads)
+	s.PushLevel = im.PushLevel(w.PushLevel)
 	if w.MutedUntilMs != 0 {
 		s.MutedUntil = time.UnixMilli(w.MutedUntilMs).UTC()
 	}
@@ -49,7 +50,7 @@ func SetMyState(kept string, c im.ConversationID, change *im.MyChange) (next str
 		w.MutedUntilMs = s.MutedUntil.UnixMilli()
 	}
 	w.Deleted, w.Folder, w.Threads = DeletedToWire(s.Deleted), s.Folder, ThreadsToWire(s.Threads)
-	w.HiddenCount, w.UnreadAt = s.HiddenCount, s.UnreadAt
+	w.HiddenCount, w.UnreadAt, w.PushLevel = s.HiddenCount, s.UnreadAt, wire.PushLevel(s.PushLevel)
 	b, err := w.MarshalVT()
 	return string(b), s, true, err
 }

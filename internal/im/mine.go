@@ -31,6 +31,8 @@ type MyState struct {
 	Folder string
 	// Threads are what the user set for threads (SPEC §4.36).
 	Threads ThreadMarks
+	// PushLevel is for which of its messages the user's devices are woken (SPEC §14.2).
+	PushLevel PushLevel
 }
 
 const (
@@ -58,6 +60,8 @@ type MyChange struct {
 	Folder *string
 	// Thread changes what is set for one thread.
 	Thread *ThreadChange
+	// PushLevel is another level, PushUnset none.
+	PushLevel *PushLevel
 	// Count and Read are the conversation's count and the user's read mark at that moment,
 	// where Hidden and Unread are set.
 	Count, Read uint64
@@ -72,6 +76,7 @@ func (c *MyChange) Apply(s *MyState) bool {
 	set(&s.Draft, c.Draft)
 	setAt(&s.Unread, c.Unread, &s.UnreadAt, c.Read)
 	set(&s.Folder, c.Folder)
+	set(&s.PushLevel, c.PushLevel)
 	if c.ClearedBelow != nil {
 		s.ClearedBelow = max(s.ClearedBelow, *c.ClearedBelow)
 	}

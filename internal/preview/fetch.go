@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/skein-im/skein/internal/cache"
+	"github.com/skein-im/skein/internal/outward"
 )
 
 const (
@@ -42,7 +43,7 @@ type fetcher struct {
 	agent  string
 	client *http.Client
 	dialer *net.Dialer
-	judge  *judge
+	judge  *outward.Judge
 	now    func() time.Time
 
 	mu    sync.Mutex
@@ -51,8 +52,8 @@ type fetcher struct {
 }
 
 func newFetcher(allow, deny []netip.Prefix, agent string) *fetcher {
-	f := &fetcher{agent: agent, judge: &judge{allow: allow, deny: deny, own: net.InterfaceAddrs}, now: time.Now, hosts: cache.New[string, *bucket](mostBuckets)}
-	f.dialer = &net.Dialer{Timeout: begin, Control: f.judge.control}
+	f := &fetcher{agent: agent, judge: &outward.Judge{Allow: allow, Deny: deny, Ports: []uint16{80, 443}, Denied: "previews.deny"}, now: time.Now, hosts: cache.New[string, *bucket](mostBuckets)}
+	f.dialer = &net.Dialer{Timeout: begin, Control: f.judge.Control}
 	f.client = &http.Client{
 		Timeout:       one,
 		CheckRedirect: f.redirected,

@@ -9,7 +9,7 @@
 // what comes. So:
 //
 //   - an address is judged when it is connected to, after the name was looked up, each one
-//     of each redirect: a name can mean nothing else between the two (address.go);
+//     of each redirect: a name can mean nothing else between the two (internal/outward);
 //   - all that comes is bounded: redirects, time, headers, bytes as they come and as they
 //     are unpacked, tokens, pixels; and how often a host, and for a user, is fetched from
 //     (fetch.go, page.go, rate.go);

@@ -206,6 +206,7 @@ func putParcel(b []byte, p *im.Parcel) []byte {
 			b = putString(putMyState(append(b, parcelMyState), p.MyState), p.MyState.Folder)
 			b = binary.AppendUvarint(binary.AppendUvarint(b, p.MyState.HiddenCount), p.MyState.UnreadAt)
 			b = putString(b, p.MyState.Threads)
+			b = append(b, byte(p.MyState.PushLevel))
 		case p.Typing != nil:
 			b = putString(append(b, parcelTyping), p.Typing.Conversation)
 			b = putString(b, p.Typing.User)
@@ -311,6 +312,7 @@ func readParcel(data []byte) (p im.Parcel, ok bool) {
 		s := in.myState()
 		s.Folder, s.HiddenCount, s.UnreadAt = in.string(), in.uint(), in.uint()
 		s.Threads = im.ThreadMarks(in.string())
+		s.PushLevel = im.PushLevel(in.byte())
 		p.MyState, ok = &s, true
 	case parcelTyping:
 		p.Typing = &im.ParcelTyping{Conversation: im.ConversationID(in.string()), User: im.UserID(in.string())}

@@ -121,6 +121,7 @@ func putState(b []byte, s *im.ConversationState) []byte {
 		b = binary.AppendUvarint(binary.AppendUvarint(b, s.Mine.HiddenCount), s.Mine.UnreadAt)
 		b = binary.AppendUvarint(b, s.Floor)
 		b = putString(b, s.Mine.Threads)
+		b = append(b, byte(s.Mine.PushLevel))
 		return b
 	})
 }
@@ -213,6 +214,7 @@ func (r *reader) state() im.ConversationState {
 	s.Mine.HiddenCount, s.Mine.UnreadAt = in.uint(), in.uint()
 	s.Floor = in.uint()
 	s.Mine.Threads = im.ThreadMarks(in.string())
+	s.Mine.PushLevel = im.PushLevel(in.byte())
 	r.also(in)
 	return s
 }

@@ -388,7 +388,7 @@ func (p *play) name(s string) string {
 
 // made are the fields whose values the server makes: a value that is new there is
 // this server's name for the one in the example.
-var made = []string{"user", "id", "session", "owner", "conversation", "accessToken", "refreshToken", "position", "timeline", "next", "secret", "uri", "ticket", "recoveryCodes", "url", "returnTo"}
+var made = []string{"user", "id", "session", "owner", "conversation", "accessToken", "refreshToken", "position", "timeline", "next", "secret", "uri", "ticket", "recoveryCodes", "url", "returnTo", "key"}
 
 // linkCode is of links: to groups, to register, to set a password; other codes are of errors.
 var linkCode = regexp.MustCompile("^([a-z2-7]{26}|sk[ipb]_.{43})$")

@@ -4,18 +4,18 @@ package main
 var previews = []Mutant{
 	{
 		Name: "addresses-are-not-judged", Breaks: "nothing but public addresses is fetched from: each is judged when it is connected to",
-		Hunks:   []Hunk{{"internal/preview/fetch.go", "f.dialer = &net.Dialer{Timeout: begin, Control: f.judge.control}", "f.dialer = &net.Dialer{Timeout: begin}"}},
+		Hunks:   []Hunk{{"internal/preview/fetch.go", "f.dialer = &net.Dialer{Timeout: begin, Control: f.judge.Control}", "f.dialer = &net.Dialer{Timeout: begin}"}},
 		Package: "internal/preview", Test: "TestNoSpellingReachesThisMachine",
 	},
 	{
 		Name: "mapped-addresses-pass", Breaks: "an address that holds another one is judged as what it holds",
-		Hunks:   []Hunk{{"internal/preview/address.go", "a := at.Addr().Unmap()", "a := at.Addr()"}, {"internal/preview/address.go", "a.IsMulticast() || in(special, a) || a.Is6() && !global.Contains(a)", "a.IsMulticast() || in(special, a)"}},
-		Package: "internal/preview", Test: "TestAddresses",
+		Hunks:   []Hunk{{"internal/outward/outward.go", "a := at.Addr().Unmap()", "a := at.Addr()"}, {"internal/outward/outward.go", "a.IsMulticast() || in(special, a) || a.Is6() && !global.Contains(a)", "a.IsMulticast() || in(special, a)"}},
+		Package: "internal/outward", Test: "TestAddresses",
 	},
 	{
 		Name: "any-port", Breaks: "the web's ports alone are fetched from",
-		Hunks:   []Hunk{{"internal/preview/address.go", "at.Port() != 80 && at.Port() != 443", "at.Port() == 0"}},
-		Package: "internal/preview", Test: "TestAddresses",
+		Hunks:   []Hunk{{"internal/outward/outward.go", "!slices.Contains(j.Ports, at.Port())", "at.Port() == 0"}},
+		Package: "internal/outward", Test: "TestAddresses",
 	},
 	{
 		Name: "credentials-are-sent-on", Breaks: "no credentials are sent, also not by a redirect",

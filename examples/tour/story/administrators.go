@@ -57,4 +57,5 @@ func administrators(t *teller) {
 	t.refused(t.bob, "AdminService/ListUsers", &wire.ListUsersRequest{}, wire.CodePermissionDenied)
 	invitations(t, boss, dora)
 	stickers(t, boss)
+	pushes(t)
 }

@@ -14,13 +14,16 @@ import (
 	"github.com/skein-im/skein/internal/im"
 )
 
+// peopleCase is a test of RunPeople.
+type peopleCase struct {
+	name string
+	test func(*people)
+}
+
 // RunPeople checks an engine's contacts, groups, memberships and outbox. open
 // makes an empty directory that is closed when the test ends.
 func RunPeople(t *testing.T, open func(t *testing.T) *directory.DB) {
-	for _, c := range []struct {
-		name string
-		test func(*people)
-	}{
+	for _, c := range slices.Concat(pushCases(), []peopleCase{
 		{"ContactSides", contactSides},
 		{"ContactDecisionFails", contactDecisionFails},
 		{"ContactOfUnknownUser", contactOfUnknownUser},
@@ -90,7 +93,7 @@ func RunPeople(t *testing.T, open func(t *testing.T) *directory.DB) {
 		{"PromisedPlaces", promisedPlaces},
 		{"PlacesFollowChanges", placesFollowChanges},
 		{"PlacesReadWhileTheyChange", placesReadWhileTheyChange},
-	} {
+	}) {
 		t.Run(c.name, func(t *testing.T) {
 			c.test(&people{T: t, db: open(t), ctx: t.Context()})
 		})

@@ -84,10 +84,10 @@ export abstract class Actions {
 function mineOf(r: Response<"skein.v1.MessageService/SetMyState">): MyState | undefined {
   const s = r.state
   if (s === undefined) return undefined
-  const { conversation, pinned, hidden, draft, unread, folder } = s
+  const { conversation, pinned, hidden, draft, unread, folder, pushLevel } = s
   const numbers = { mutedUntilMs: s.mutedUntilMs, clearedBelow: s.clearedBelow, hiddenCount: s.hiddenCount, unreadAt: s.unreadAt }
   const m: MyState = { revision: Number(s.revision ?? 0), deleted: (s.deleted ?? []).map((d) => ({ first: Number(d.first), last: Number(d.last) })) }
   for (const [name, v] of Object.entries(numbers)) if (v !== undefined) Object.assign(m, { [name]: Number(v) })
-  for (const [name, v] of Object.entries({ conversation, pinned, hidden, draft, unread, folder })) if (v !== undefined) Object.assign(m, { [name]: v })
+  for (const [name, v] of Object.entries({ conversation, pinned, hidden, draft, unread, folder, pushLevel })) if (v !== undefined) Object.assign(m, { [name]: v })
   return m
 }

@@ -183,6 +183,8 @@ export interface MyState {
   folder?: string
   hiddenCount?: number
   unreadAt?: number
+  /** For which of its messages the user's devices are woken: `PUSH_LEVEL_ALL`, `PUSH_LEVEL_MENTIONS`, `PUSH_LEVEL_NONE`; missing: as the settings say. */
+  pushLevel?: string
 }
 
 export interface ConversationState {
