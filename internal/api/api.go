@@ -72,6 +72,8 @@ type Lists interface {
 	Mentions(ctx context.Context, from im.Actor, cursor string, limit int) (page []im.Entry, next string, err error)
 	// Message returns a message that the actor may read, and that was not taken back.
 	Message(ctx context.Context, from im.Actor, c im.ConversationID, seq uint64) (im.Entry, error)
+	// Entry returns an entry that the actor may read, whatever became of it.
+	Entry(ctx context.Context, from im.Actor, c im.ConversationID, seq uint64) (im.Entry, error)
 	// Stored tells which of the actor's messages are stored, by id and hash.
 	Stored(ctx context.Context, from im.Actor, ms []im.Message) (acks []im.Ack, stored []bool, err error)
 	// Pins tells the pinned messages of a conversation, the one that was pinned last first.

@@ -339,16 +339,24 @@ func TestSendOutlivesItsCaller(t *testing.T) {
 	})
 }
 
+// entriesTo has entries up to a seq, all stored at one time.
+type entriesTo struct {
+	Lists
+	last uint64
+	at   time.Time
+}
+
+func (l entriesTo) Entry(_ context.Context, _ im.Actor, c im.ConversationID, seq uint64) (im.Entry, error) {
+	if seq > l.last {
+		return im.Entry{}, im.Errorf(im.CodeNotFound, "no such message")
+	}
+	return im.Entry{Conversation: c, Seq: seq, Stored: l.at}, nil
+}
+
 func TestRecallIsOneEntryHoweverOftenItIsAsked(t *testing.T) {
 	stored := time.UnixMilli(1_700_000_000_123)
 	var sent []im.Message
-	c := NewCalls(Deps{Messages: &script{
-		pull: func(q im.PullQuery) (im.PullResult, error) {
-			if q.From > 9 {
-				return im.PullResult{Head: 9}, nil
-			}
-			return im.PullResult{Head: 9, Stretch: im.Stretch{First: q.From, Last: q.From, Entries: []im.Entry{{Conversation: q.Conversation, Seq: q.From, Stored: stored}}}}, nil
-		},
+	c := NewCalls(Deps{Lists: entriesTo{last: 9, at: stored}, Messages: &script{
 		send: func(m im.Message, reply func(im.Ack, error)) {
 			sent = append(sent, m)
 			reply(im.Ack{Seq: 10}, nil)

@@ -47,16 +47,13 @@ func (c *Calls) recallMessage(ctx context.Context, actor im.Actor, r *wire.Recal
 	}
 	// Whether the target may be taken back is decided at the append; this only
 	// finds its time, and answers who may not read it.
-	found, err := c.Messages.Pull(ctx, actor, im.PullQuery{Conversation: conv, From: r.GetSeq(), Limit: 1})
+	target, err := c.Lists.Entry(ctx, actor, conv, r.GetSeq())
 	if err != nil {
 		return nil, err
 	}
-	if len(found.Entries) == 0 || found.Entries[0].Seq != r.GetSeq() {
-		return nil, im.Errorf(im.CodeNotFound, "no such entry")
-	}
 	ack, err := c.store(ctx, actor, im.Message{
 		Conversation: conv,
-		ID:           recallID(&found.Entries[0], actor.User),
+		ID:           recallID(&target, actor.User),
 		Kind:         im.EntryRecall,
 		Target:       r.GetSeq(),
 		Hash:         entrycodec.RecallHash(conv, r.GetSeq()),

@@ -41,3 +41,9 @@ func (s *Service) Stored(ctx context.Context, from im.Actor, ms []im.Message) ([
 	}
 	return acks, stored, nil
 }
+
+// Entry returns an entry that the actor may read as it is stored, whatever became of it; of a
+// reply, if they may read its root.
+func (s *Service) Entry(ctx context.Context, from im.Actor, c im.ConversationID, seq uint64) (im.Entry, error) {
+	return s.readable(ctx, from.User, c, seq)
+}

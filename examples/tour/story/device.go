@@ -106,7 +106,12 @@ func (t *teller) describe(e skein.Event) string {
 		if m.Pinned != nil {
 			reactions += ", pinned by " + t.who(m.Pinned.User)
 		}
+		if m.Replies > 0 {
+			reactions += fmt.Sprintf(", %d replies", m.Replies)
+		}
 		return fmt.Sprintf("message %d says now: %s (edits %d%s)", m.Seq, m.Text, m.Edits, reactions)
+	case *skein.ReplyEvent:
+		return fmt.Sprintf("%s, below %d: %s", t.who(e.Message.Sender), e.Message.Thread, e.Message.Text)
 	case *skein.PartEvent:
 		return fmt.Sprintf("message %d grows: %s", e.Seq, e.Text)
 	case *skein.RecallEvent:

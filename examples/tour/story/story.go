@@ -63,7 +63,7 @@ func Tell(ctx context.Context, s Server, door Door, out io.Writer) (methods []st
 		tell  func(*teller)
 	}{
 		{"Accounts", accounts}, {"People", people}, {"Contacts", contacts}, {"Profiles", profiles}, {"Security", security}, {"Providers", providers}, {"Messages", messages}, {"My own view", mine},
-		{"Groups", groups}, {"Mentions", mentions}, {"Polls", polls}, {"Media", media}, {"Previews", previews}, {"Pins", pins}, {"Forwarding", forwarding}, {"Later", later}, {"Search", search}, {"Streams", streams}, {"Members", members}, {"Who may join", joining}, {"Links", links}, {"Administrators", administrators}, {"Good bye", goodBye},
+		{"Groups", groups}, {"Mentions", mentions}, {"Polls", polls}, {"Media", media}, {"Previews", previews}, {"Pins", pins}, {"Threads", threads}, {"Forwarding", forwarding}, {"Later", later}, {"Search", search}, {"Streams", streams}, {"Members", members}, {"Who may join", joining}, {"Links", links}, {"Administrators", administrators}, {"Good bye", goodBye},
 	} {
 		t.say("\n%s", c.title)
 		c.tell(t)
