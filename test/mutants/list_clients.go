@@ -11,6 +11,11 @@ const (
 // clients are bugs of the SDK and of the protocol's Go form.
 var clients = []Mutant{
 	{
+		Name: "question-forgotten", Breaks: "a client asks again after a restart what it had to ask",
+		Hunks:   []Hunk{{"sdk/go/times.go", "		cv.rec.Unsure = true\n", ""}},
+		Package: "sdk/go", Test: "TestQuestionsOutliveTheProcess",
+	},
+	{
 		Name: "reader-keeps-what-was-said-before", Breaks: "2: a frame is what its bytes say",
 		Hunks:   []Hunk{{wireDir + "/reader.go", "\tm.send = sendParts{}\n", ""}},
 		Package: wireDir, Test: "TestAReaderForgets",

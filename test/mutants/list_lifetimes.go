@@ -3,6 +3,11 @@ package main
 // lifetimes are bugs in what disappears.
 var lifetimes = []Mutant{
 	{
+		Name: "period-remembered-as-shorter", Breaks: "4.27: what is gone of a period is looked for again when its end moved on",
+		Hunks:   []Hunk{{"internal/messaging/lifetimes.go", "now.Before(known.next) && known.until == p.Until", "now.Before(known.next)"}},
+		Package: "internal/messaging", Test: "TestPeriodThatEndsLater",
+	},
+	{
 		Name: "the-last-gone-one-is-told", Breaks: "4.27: what is gone is nobody's to read: its end",
 		Hunks:   []Hunk{{"internal/messaging/lifetimes.go", "w.First = g.Until + 1", "w.First = g.Until"}},
 		Package: "internal/messaging", Test: "TestGoneIsBetweenWindows",

@@ -3,6 +3,11 @@ package main
 // media are bugs of uploads, and of who may fetch them (SPEC §13).
 var media = []Mutant{
 	{
+		Name: "clean-before-the-end", Breaks: "13.2: a scanner that answers before it has all bytes gave no verdict",
+		Hunks:   []Hunk{{"internal/media/scan/scan.go", "			return errEarly\n", "			return nil\n"}},
+		Package: "internal/media/scan", Test: "TestNoVerdict",
+	},
+	{
 		Name: "bytes-are-no-trash-before-they-are-written", Breaks: "what a killed server wrote and nothing has is removed",
 		Hunks:   []Hunk{{"internal/media/upload.go", "s.o.Uploads.DiscardBlobs(ctx, []string{name}, s.o.Now().Add(trashTime))", "ctx.Err()"}},
 		Package: "internal/media", Test: "TestKilledWhileUploading",

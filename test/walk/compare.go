@@ -78,6 +78,20 @@ func differ(what string, got, want []string) error {
 	return nil
 }
 
+// recordOf is what a device's store says of a conversation, for who looks why it differs.
+func recordOf(ctx context.Context, d *device, id string) string {
+	snap, err := d.store.Load(ctx)
+	if err != nil {
+		return err.Error()
+	}
+	for _, r := range snap.Conversations {
+		if r.ID == id {
+			return fmt.Sprintf("first %d until %d earlier %v, %d to %d of %d, read %d, lifetimes %v", r.First, r.Until, r.Earlier, r.Low, r.High, r.Head, r.Read, r.Lifetimes)
+		}
+	}
+	return "nothing"
+}
+
 func mineText(s *wire.MyState) string {
 	return fmt.Sprintf("pinned %t muted %d hidden %t draft %q cleared %d unread %t in %q", s.GetPinned(), s.GetMutedUntilMs(), s.GetHidden(), s.GetDraft(), s.GetClearedBelow(), s.GetUnread(), s.GetFolder())
 }
@@ -131,7 +145,7 @@ func (w *walk) lookDevice(ctx context.Context, d *device, full bool) error {
 			got, want = authors(got), authors(want)
 		}
 		if err := differ(fmt.Sprintf("%s from %d (window %d to %d)", c.id, low, s.Low, s.High), got, want); err != nil {
-			return err
+			return &drift{err.Error() + "\nthe device knows: " + recordOf(ctx, d, c.id)}
 		}
 	}
 	for id, s := range have {
