@@ -28,7 +28,7 @@ export type Response<M extends Method> = Post<M> extends { responses: { 200: inf
 export type MyStateChange = Omit<Request<"skein.v1.MessageService/SetMyState">, "conversation">
 
 /** What an edit may say; what is not given is absent then. */
-export type EditOptions = Omit<SendOptions, "replyTo" | "media" | "poll" | "id">
+export type EditOptions = Omit<SendOptions, "replyTo" | "media" | "poll" | "id" | "signal">
 
 export interface ChatClient {
   /** The connection's state. */
@@ -56,7 +56,7 @@ export interface ChatClient {
   /** Any method of the API, over the connection; it waits for one. */
   call<M extends Method>(method: M, request: Request<M>, o?: CallOptions): Promise<Response<M>>
   /** Sends a failed message again, behind those that wait; resolves when it is stored. */
-  retry(id: string): Promise<Message>
+  retry(id: string, signal?: AbortSignal): Promise<Message>
   /** Forgets a failed message, or a pending one that certainly did not leave: `may_be_sent` if that is not certain. */
   discard(id: string): Promise<void>
   /** Asks for `presence` of these users instead of those before. */

@@ -106,14 +106,14 @@ export class Client implements ChatClient {
   }
 
   /** Sends a failed message again, behind those that wait; resolves when it is stored. */
-  async retry(id: string): Promise<Message> {
+  async retry(id: string, signal?: AbortSignal): Promise<Message> {
     let settle: (m: Message | undefined, e?: SkeinError) => void = () => undefined
     const stored = new Promise<Message>((resolve, reject) => {
       settle = (m, e) => (m === undefined ? reject(e ?? new SkeinError({ code: "closed" })) : resolve(m))
     })
     stored.catch(() => undefined)
     await this.k.do([], () => retry(this.k, fromUuid(id), settle))
-    return stored
+    return await abortable(stored, signal)
   }
 
   /**

@@ -50,7 +50,7 @@ export class Conversation extends Actions implements ChatConversation {
    * error says nothing about the message: it is sent when there is a connection.
    */
   async send(text: string, o: SendOptions = {}): Promise<Message> {
-    return (await this.post(text, o)).stored
+    return await abortable((await abortable(this.post(text, o), o.signal)).stored, o.signal)
   }
 
   /** Resolves once the message is in the store: from then on it is sent, also after a restart. */

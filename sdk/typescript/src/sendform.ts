@@ -28,6 +28,8 @@ export interface SendOptions {
   media?: string[]
   /** The program's own id (UUIDv7): sent again with it, it is the same message. */
   id?: string
+  /** Ends the waiting for it to be stored; what is in the outbox is sent. */
+  signal?: AbortSignal
 }
 
 export const typeForm = /^[a-z0-9._-]{1,64}$/
@@ -47,7 +49,7 @@ function isPoll(v: unknown): boolean {
 const forms: { [K in keyof SendOptions]-?: (v: unknown) => boolean } = {
   type: isText, data: (v) => v instanceof Uint8Array, fallback: isText, extra: (v) => isObject(v) && Object.values(v).every(isText), replyTo: isCount,
   mentions: isTexts, groupMention: (v) => v === "GROUP_MENTION_ALL" || v === "GROUP_MENTION_HERE", poll: isPoll, silent: isFlag, noPreview: isFlag,
-  media: isTexts, id: isText,
+  media: isTexts, id: isText, signal: isObject,
 }
 
 function checkForms(text: string, o: SendOptions): void {

@@ -89,6 +89,17 @@ test("what the server could not read as a message never gets into the outbox: it
   await c.close()
 })
 
+test("waiting for a message to be stored can be ended; the message stays in the outbox", async () => {
+  const c = client(new MemoryStore())
+  const stop = new AbortController()
+  const sent = c.conversation("grp:a").send("x", { signal: stop.signal })
+  await c.conversation("grp:a").post("y")
+  stop.abort()
+  await assert.rejects(sent, { name: "AbortError" })
+  assert.deepEqual(c.outbox.getSnapshot().map((m) => m.text), ["x", "y"])
+  await c.close()
+})
+
 test("who looks at the state is told of the end", async () => {
   const c = client(new MemoryStore())
   const seen: string[] = []

@@ -1,4 +1,5 @@
 import { Actions, type Effect } from "../actions.js"
+import { abortable } from "../call.js"
 import type { ChatConversation, Method, Request, Response } from "../chat.js"
 import { SkeinError, invalid } from "../errors.js"
 import { toUuid } from "../ids.js"
@@ -40,7 +41,7 @@ export class SharedConversation extends Actions implements ChatConversation {
   }
 
   async send(text: string, o: SendOptions = {}): Promise<Message> {
-    return (await this.post(text, o)).stored
+    return await abortable((await abortable(this.post(text, o), o.signal)).stored, o.signal)
   }
 
   async post(text: string, o: SendOptions = {}): Promise<{ id: string; stored: Promise<Message> }> {

@@ -1,4 +1,4 @@
-import type { CallOptions } from "../call.js"
+import { abortable, type CallOptions } from "../call.js"
 import type { ChatClient, Method, Request, Response } from "../chat.js"
 import { dm, validId } from "../conv.js"
 import { SkeinError, invalid } from "../errors.js"
@@ -375,12 +375,12 @@ export class SharedClient implements ChatClient {
     return (await this.link.ask({ call: method, request: request as object, key }, o.signal)) as Response<M>
   }
 
-  async retry(id: string): Promise<Message> {
+  async retry(id: string, signal?: AbortSignal): Promise<Message> {
     this.check()
     const conversation = this.outbox.getSnapshot().find((m) => m.id === id)?.conversation ?? ""
     const [asked, stored] = this.twice({ retry: fromUuid(id), conversation })
     await asked
-    return stored
+    return await abortable(stored, signal)
   }
 
   async discard(id: string): Promise<void> {
