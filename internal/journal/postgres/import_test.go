@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/skein-im/skein/internal/entrycodec"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/pg/pgtest"
 )
@@ -73,5 +74,37 @@ func TestImport(t *testing.T) {
 	next.IfRoster = 7
 	if out := store(t, j, again, next, message("grp:new", "ann", 101)); out[0].Status != im.Duplicate || out[0].Seq != 2 || out[1].Seq != 5 || out[1].Pos <= 9 || out[2].Seq != 1 {
 		t.Errorf("%+v", out)
+	}
+}
+
+// An imported thread is found as it was: by its root, by who wrote in it, and by who
+// follows it, also where its replies come in another page than its root.
+func TestImportThreads(t *testing.T) {
+	url := pgtest.Database(t)
+	g := im.Group("g")
+	entry := func(seq uint64, by im.UserID, kind im.EntryKind, target uint64) ImportedEntry {
+		m := message(g, by, int(seq))
+		m.Entry.Seq, m.Entry.Count, m.Entry.Pos, m.Entry.Stored = seq, 1, 10+seq, time.UnixMilli(1_800_000_000_000)
+		m.Entry.Kind, m.Entry.Target = kind, target
+		return ImportedEntry{Entry: m.Entry, Hash: m.Hash}
+	}
+	entries := []ImportedEntry{entry(1, "ann", im.EntryMessage, 0), entry(2, "bob", im.EntryReply, 1), entry(3, "bob", im.EntryReply, 1), entry(4, "cid", im.EntryReply, 1)}
+	m, err := OpenImporter(t.Context(), url)
+	must(t, err)
+	defer m.Close()
+	must(t, m.Begin(t.Context(), "theirs", "1", nil))
+	must(t, m.Entries(t.Context(), entries[:2], []byte("2")), m.Entries(t.Context(), entries[2:], []byte("4")))
+	must(t, m.Settle(t.Context()), m.Finish(t.Context(), "theirs", im.Eras{{ID: 3, Begin: 0}}, 14))
+	j := open(t, url)
+	defer j.Close()
+	for label, want := range map[string][]uint64{
+		entrycodec.LabelReply(1): {2, 3, 4}, entrycodec.LabelWrote(1, "bob"): {2, 3}, entrycodec.LabelWrote(1, "cid"): {4},
+		entrycodec.LabelFollows("ann"): {1}, entrycodec.LabelFollows("bob"): {1}, entrycodec.LabelFollows("cid"): {1}, entrycodec.LabelFollows("dan"): nil,
+	} {
+		var out [1]im.Labelled
+		span := im.LabelSpan{Span: im.Span{Conversation: g, Until: 99}, Label: label}
+		if err := j.Labelled(t.Context(), []im.LabelSpan{span}, 9, out[:]); err != nil || !slices.Equal(out[0].Seqs, want) {
+			t.Errorf("%s: %v, want %v (%v)", label, out[0].Seqs, want, err)
+		}
 	}
 }
