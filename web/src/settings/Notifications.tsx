@@ -6,7 +6,10 @@ import { useState } from "react"
 import { Link } from "wouter"
 import { momentOf } from "../timeline/format.js"
 import { nameOf } from "../timeline/names.js"
-import { Button, ErrorNote, Note, Tag } from "../ui/index.js"
+import { Button, ErrorNote, Note, Switch, Tag } from "../ui/index.js"
+import { canPush, settle, wanted } from "../push.js"
+import { Pushes } from "./Pushes.js"
+import { usePreference } from "./preferences.js"
 import { Page, Row, Section } from "./parts.js"
 import s from "./Settings.module.css"
 
@@ -21,6 +24,7 @@ export function Notifications() {
   return (
     <Page title={t`Notifications`}>
       <Section title={t`This browser`}><Permission /></Section>
+      <Pushes />
       <Section title={t`Muted conversations`} about={<Trans>Their messages count, but do not disturb. Mute a conversation in its details.</Trans>}>
         {muted.length === 0 && <Row icon={<BellOff />} title={<Trans>None</Trans>} about={<Trans>Every conversation may notify you.</Trans>} />}
         {muted.map((c) => <Muted key={c.id} of={c} />)}
@@ -32,9 +36,19 @@ export function Notifications() {
 function Permission() {
   const { t } = useLingui()
   const can = "Notification" in globalThis && window.isSecureContext
+  const client = useClient()
   const [now, setNow] = useState<NotificationPermission>(can ? Notification.permission : "denied")
+  const [push, setPush] = usePreference(wanted)
+  const settled = useAction(() => settle(client))
   if (!can) return <div className={s.pad}><Note><Trans>This browser shows notifications only of pages with a secure address (https).</Trans></Note></div>
-  const ask = (): void => void Notification.requestPermission().then(setNow)
+  const ask = (): void => void Notification.requestPermission().then((p) => {
+    setNow(p)
+    return settled.run()
+  })
+  const want = (on: boolean): void => {
+    setPush(on ? "on" : "off")
+    void settled.run()
+  }
   return (
     <>
       <Row title={<Trans>Notifications</Trans>}
@@ -42,6 +56,10 @@ function Permission() {
         about={now === "denied" ? t`The browser was told not to show any. Change that beside the address of the page.` : undefined}>
         {now === "default" && <Button look="primary" onClick={ask}><Trans>Allow</Trans></Button>}
       </Row>
+      {now === "granted" && canPush() && (
+        <div className={s.pad}><Switch label={t`Also when Skein is closed`} about={t`The browser's maker passes an encrypted message on.`} checked={push === "on"} disabled={settled.pending} onChange={want} /></div>
+      )}
+      {settled.error !== undefined && <ErrorNote error={settled.error} />}
     </>
   )
 }

@@ -6,6 +6,7 @@ import { clientOf, profilesOf } from "../client.js"
 import { useSession } from "../auth/useSession.js"
 import { Loading } from "../ui/index.js"
 import { Panes } from "./Panes.js"
+import { Woken } from "./Woken.js"
 
 /** The app of who is logged in: its client, and the panes. */
 export function Shell() {
@@ -24,7 +25,7 @@ export function Shell() {
     if (entering) go(nextOf(location.search), { replace: true })
   }, [entering, go])
   if (client === undefined || entering) return <Loading />
-  return <SkeinProvider client={client} profiles={profilesOf(user ?? "")}><Panes /></SkeinProvider>
+  return <SkeinProvider client={client} profiles={profilesOf(user ?? "")}><Woken /><Panes /></SkeinProvider>
 }
 
 /** Where somebody wanted to go before they had to log in: a path of this app, and nothing else. */

@@ -1,0 +1,125 @@
+/*
+ * What arrives by push (SPEC §14): a notification for each conversation, the newest message of it; a click opens it; what
+ * was read elsewhere is taken away. Nothing is shown of a conversation that is open before the user's eyes.
+ */
+
+declare const self: ServiceWorkerGlobalScope
+
+interface Told {
+  type: string
+  conversation: string
+  seq: number
+  storedAtMs: number
+  name: string
+  title: string
+  content: string
+  text: string
+  more: number
+}
+
+/** What a notification keeps for the click, and for whoever takes it away. */
+export interface Shown {
+  conversation: string
+  seq: number
+}
+
+const tagOf = (conversation: string): string => `c:${conversation}`
+export const pathOf = (conversation: string): string => `/c/${conversation}`
+
+/** What a push says; undefined for what this version does not know. */
+export function read(text: string): Told | undefined {
+  let raw: unknown
+  try {
+    raw = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  if (typeof raw !== "object" || raw === null) return undefined
+  const field = (name: string): unknown => (raw as Record<string, unknown>)[name]
+  const words = (name: string): string => (typeof field(name) === "string" ? (field(name) as string) : "")
+  const seq = Number(field("seq"))
+  const conversation = words("conversation")
+  if (!/^[A-Za-z0-9_:-]{1,200}$/.test(conversation) || !Number.isSafeInteger(seq) || seq < 1) return undefined
+  return {
+    type: words("type"), conversation, seq, storedAtMs: Number(field("storedAtMs") ?? 0), name: words("name"), title: words("title"),
+    content: words("content"), text: words("text"), more: Number(field("more") ?? 0),
+  }
+}
+
+const english = {
+  message: "New message", more: (n: number): string => (n === 1 ? "1 more message" : `${n} more messages`),
+  image: "Picture", file: "File", voice: "Voice message", video: "Video", location: "Place", card: "Contact", poll: "Poll", sticker: "Sticker", merged: "Forwarded messages",
+}
+type Words = typeof english
+const chinese: Words = {
+  message: "新消息", more: (n) => `还有 ${n} 条消息`,
+  image: "图片", file: "文件", voice: "语音消息", video: "视频", location: "位置", card: "名片", poll: "投票", sticker: "贴纸", merged: "转发的消息",
+}
+export const wordsFor = (language: string): Words => (/^zh\b/i.test(language) ? chinese : english)
+
+/** What is shown of a message. */
+export function looks(m: Told, w: Words): { title: string; body: string } {
+  const kind = Object.hasOwn(w, m.content) ? w[m.content as keyof Words] : undefined
+  const said = m.text !== "" ? m.text : typeof kind === "string" ? kind : w.message
+  const line = m.title !== "" && m.name !== "" ? `${m.name}: ${said}` : said
+  return { title: m.title || m.name || "Skein", body: m.more > 0 ? `${line}\n${w.more(m.more)}` : line }
+}
+
+const seqOf = (n: Notification): number => (n.data as Shown | null)?.seq ?? 0
+
+async function arrived(m: Told): Promise<void> {
+  const tag = tagOf(m.conversation)
+  const before = await self.registration.getNotifications({ tag })
+  if (m.type === "close") {
+    for (const n of before) if (seqOf(n) <= m.seq) n.close()
+    return
+  }
+  if (m.type !== "message" || before.some((n) => seqOf(n) > m.seq) || (await isSeen(m.conversation))) return
+  const { title, body } = looks(m, wordsFor(self.navigator.language))
+  const data: Shown = { conversation: m.conversation, seq: m.seq }
+  await self.registration.showNotification(title, {
+    body, tag, data, icon: "/icons/192.png", badge: "/icons/192.png",
+    // The same message once more makes no sound, a newer one does.
+    renotify: before.length > 0 && before.every((n) => seqOf(n) < m.seq), ...(m.storedAtMs > 0 ? { timestamp: m.storedAtMs } : {}),
+  } as NotificationOptions)
+}
+
+const windows = (): Promise<readonly WindowClient[]> => self.clients.matchAll({ type: "window", includeUncontrolled: true })
+
+/** Whether a conversation is open before the user's eyes. */
+async function isSeen(conversation: string): Promise<boolean> {
+  const path = pathOf(conversation)
+  return (await windows()).some((c) => {
+    const at = decodeURIComponent(new URL(c.url).pathname)
+    return c.visibilityState === "visible" && c.focused && (at === path || at.startsWith(`${path}/`))
+  })
+}
+
+/** Opens a conversation in a window that is there, or in a new one. */
+async function open(conversation: string): Promise<void> {
+  const path = pathOf(conversation)
+  const all = await windows()
+  const one = all.find((c) => c.focused) ?? all.find((c) => c.visibilityState === "visible") ?? all[0]
+  if (one === undefined) {
+    await self.clients.openWindow(path)
+    return
+  }
+  one.postMessage({ type: "skein.open", path })
+  await one.focus().catch(() => undefined) // a browser may not let it
+}
+
+self.addEventListener("push", (e) => {
+  const m = e.data === null ? undefined : read(e.data.text())
+  if (m !== undefined) e.waitUntil(arrived(m))
+})
+
+self.addEventListener("notificationclick", (e) => {
+  e.notification.close()
+  const shown = e.notification.data as Shown | null
+  if (shown !== null) e.waitUntil(open(shown.conversation))
+})
+
+// The browser has another subscription: who is logged in tells the server.
+self.addEventListener("pushsubscriptionchange", (e) => {
+  ;(e as ExtendableEvent).waitUntil(windows().then((all) => { for (const c of all) c.postMessage({ type: "skein.subscribe" }) }))
+})
