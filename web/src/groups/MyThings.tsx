@@ -7,6 +7,7 @@ import { useAction, useClient, useConversation, useConversations } from "@skein-
 import { Button, Dialog, ErrorNote, Field, Menu, MenuItem, Select, Switch } from "../ui/index.js"
 import { isOf, useFieldError } from "../people/says.js"
 import { Way } from "./Pane.js"
+import { PushLevel } from "./PushLevel.js"
 import { forEver, spans, useDay, useSpan } from "./times.js"
 import s from "./Groups.module.css"
 
@@ -26,6 +27,7 @@ export function MyThings({ conversation, children }: { conversation: string; chi
       <h3 className={s.heading}><Trans>For you</Trans></h3>
       {set.error !== undefined && <ErrorNote error={set.error} />}
       <Mute until={mine?.mutedUntilMs ?? 0} now={client.serverTimeMs()} onChange={(until) => void set.run({ mutedUntilMs: String(until) })} />
+      <PushLevel now={mine?.pushLevel} onChange={(pushLevel) => void set.run({ pushLevel })} />
       <div className={s.switched}><Pin aria-hidden="true" /><Switch label={t`Keep it above the others`} checked={mine?.pinned === true} onChange={(pinned) => void set.run({ pinned })} /></div>
       {children}
       <Way icon={<Folder />} end={mine?.folder || t`none`} onClick={() => setFiling(true)}><Trans>Folder</Trans></Way>
