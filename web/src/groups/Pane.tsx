@@ -12,7 +12,7 @@ export function Pane({ title, onBack, onClose, end, children }: { title: string;
       <header className={s.head}>
         {onBack !== undefined && <IconButton label={t`Back`} onClick={onBack}><ArrowLeft /></IconButton>}
         {onClose !== undefined && <IconButton label={t`Close`} onClick={onClose}><X /></IconButton>}
-        <h2 className={s.title}>{title}</h2>
+        <h1 className={s.title}>{title}</h1>
         {end}
       </header>
       <div className={s.body}>{children}</div>
