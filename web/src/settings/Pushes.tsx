@@ -1,6 +1,7 @@
 import { Trans, useLingui } from "@lingui/react/macro"
+import { SkeinError } from "@skein-im/client"
 import { useAction, useClient } from "@skein-im/react"
-import { Field, ErrorNote, Select, Switch } from "../ui/index.js"
+import { Field, ErrorNote, Note, Select, Switch } from "../ui/index.js"
 import type { Settings } from "../push.js"
 import { Reading, Section } from "./parts.js"
 import { minutesOf, minuteText, zoneHere } from "./quiet.js"
@@ -15,6 +16,7 @@ const night = { quietFrom: 22 * 60, quietUntil: 7 * 60 }
 export function Pushes() {
   const client = useClient()
   const now = useLoad((signal) => client.call("skein.v1.PushService/GetPushSettings", {}, { signal }).then((r) => r.settings ?? {}))
+  if (now.error instanceof SkeinError && now.error.code === "unimplemented") return <Note><Trans>This server wakes no devices: notifications come while the app is open.</Trans></Note>
   return <Reading of={now}>{(settings) => <Choices settings={settings} onChanged={now.set} />}</Reading>
 }
 

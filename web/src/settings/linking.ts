@@ -1,5 +1,6 @@
 import { SkeinError } from "@skein-im/client"
 import type { ChatClient } from "@skein-im/react"
+import { toBase64url } from "./base64url.js"
 
 /*
  * Linking a login by a provider to the account (SPEC §3.13). The verifier waits in sessionStorage, of this tab alone; the
@@ -9,14 +10,10 @@ import type { ChatClient } from "@skein-im/react"
 const key = "skein.linking"
 const page = "/settings/account"
 
-function base64url(b: Uint8Array): string {
-  return btoa(String.fromCharCode(...b)).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "")
-}
-
 /** Begins it. True: this page is being left, and comes back with a code. False: another page shows the code, to be copied. */
 export async function beginLinking(client: ChatClient, provider: string): Promise<boolean> {
-  const verifier = base64url(crypto.getRandomValues(new Uint8Array(32)))
-  const challenge = base64url(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(verifier))))
+  const verifier = toBase64url(crypto.getRandomValues(new Uint8Array(32)).buffer)
+  const challenge = toBase64url(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(verifier)))
   let comesBack = true
   const begin = (returnTo?: string) => client.call("skein.v1.AccountService/BeginProviderLogin", { provider, challenge, ...(returnTo === undefined ? {} : { returnTo }) })
   const r = await begin(location.origin + page).catch((e: unknown) => {
