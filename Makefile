@@ -34,7 +34,7 @@ NODES ?= 3
 cluster: build ## NODES nodes over a PostgreSQL of their own on this machine, until Ctrl-C; more: deploy/cluster.sh --help
 	@NODES=$(NODES) deploy/cluster.sh
 
-# The race detector needs a C compiler, examples/python a Python with websockets, examples/browser Chromium, test/clients
+# The race detector needs a C compiler, examples/python a Python with websockets, examples/browser and sdk/typescript Chromium, test/clients
 # Node and a Python that makes virtual environments (it installs the rest into bin/.clients, from npm's and Python's
 # registries, once), the tests of many nodes a PostgreSQL server: its programs only, so Debian's package is kept from
 # starting one on port 5432. Everything else comes with Go.

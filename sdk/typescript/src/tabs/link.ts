@@ -68,7 +68,7 @@ export class Link {
     a.before = true
   }
 
-  /** Asks, and goes on asking until it is answered. second is told of the outcome, which is asked for by `then` once there is an answer. */
+  /** Asks, and goes on asking until it is answered. second is told of the outcome, after the answer to a post or a retry. */
   ask(question: Question, signal?: AbortSignal, second?: Asked["second"]): Promise<unknown> {
     const id = ++this.lastAsk
     return new Promise((resolve, reject) => {
@@ -114,7 +114,7 @@ export class Link {
     a.second?.(value, error === undefined ? undefined : errorOfFault(error))
   }
 
-  /** Nobody will answer. keep: those of which it is certain that they are done go on waiting for their outcome. */
+  /** Nobody will answer. */
   fail(e: SkeinError): void {
     for (const [id, a] of [...this.asked]) {
       this.asked.delete(id)
