@@ -7,7 +7,7 @@ import { texts } from "./scripts/texts.js"
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
 /** What few need, and none at first: it has chunks of its own. */
-const seldom = /\/(Dialogs|Viewer|ForwardDialog|AttachDialog|PollDialog|ScheduleDialog|EmojiPicker|Switcher|Keys|Missing|Start)\.tsx|\/Controls\.(tsx|module)|\/ui\/late\/|\/auth\/(?!session|http|useSession)|\/dev\//
+const seldom = /\/(Dialogs|Viewer|ForwardDialog|AttachDialog|PollDialog|ScheduleDialog|EmojiPicker|MessageMenu|Tray|Poll|Voice|SelectBar|RowMenu|Blocked|Over|Switcher|Keys|Missing|Start)\.tsx|\/composer\/emoji\.ts|\/Controls\.(tsx|module)|\/ui\/late\/|\/auth\/(?!session|http|useSession)|\/dev\//
 
 /** What a conversation is made of, in one file: many small ones cost more bytes, and a request each. */
 const together = /\/sdk\/(typescript|react)\/src\/|\/web\/src\/(ui|shell|conversations|timeline|composer|auth)\//
@@ -18,6 +18,7 @@ export default defineConfig({
   plugins: [texts(), react(), lingui()],
   resolve: {
     alias: {
+      "@skein-im/client/tabs": here("../sdk/typescript/src/tabs/index.ts"),
       "@skein-im/client": here("../sdk/typescript/src/index.ts"),
       "@skein-im/react": here("../sdk/react/src/index.ts"),
     },

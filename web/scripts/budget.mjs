@@ -1,5 +1,5 @@
 // Holds the app to its budget: what a browser loads before somebody can read and write in a conversation, by gzip.
-// What comes later (dialogs, other rooms, other languages) does not count. Fails the build where it is too much.
+// What comes later (dialogs, other rooms, other languages) does not count. `npm run check` fails where it is too much.
 import { readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"

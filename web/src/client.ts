@@ -1,8 +1,8 @@
-import { Client, IndexedDBStore, MemoryStore, type ChatClient } from "@skein-im/client"
+import type { ChatClient } from "@skein-im/client"
+import { shared } from "@skein-im/client/tabs"
 import { IndexedDBProfiles } from "@skein-im/react"
 import { accessToken, device, forget, session, type Session } from "./auth/session.js"
 import { http } from "./auth/http.js"
-import { claim } from "./locks.js"
 import { leavePush } from "./push.js"
 
 /** The one place where the app's client is made, and where everything of a user is taken away again. */
@@ -22,15 +22,22 @@ export function profilesOf(user: string): IndexedDBProfiles {
   return p
 }
 
-/** The client of a session. A tab that is not the first one keeps nothing: a store belongs to one client. */
+/** The client of a session. All tabs of the browser share one connection and one store. */
 export async function clientOf(s: Session): Promise<ChatClient> {
   if (current?.user === s.user) return current.client
   await current?.client.close()
-  const store = (await claim(`skein.store.${s.user}`)) ? new IndexedDBStore(database(s.user)) : new MemoryStore()
-  const client = new Client({ url: socket(), getToken: accessToken, device: device(), client: "skein-web", store })
+  const client = shared({ name: database(s.user), url: socket(), getToken: accessToken, device: device(), client: "skein-web" })
   current = { user: s.user, client }
   return client
 }
+
+// Another tab logged out: nothing of the user stays in this one either.
+session.subscribe(() => {
+  if (current === undefined || session.getSnapshot()?.user === current.user) return
+  void current.client.close().catch(() => undefined)
+  current = undefined
+  location.replace("/login")
+})
 
 /** Ends the session and takes away everything that this browser keeps of it. Offline the server is not told; its session lapses. */
 export async function logOut(): Promise<void> {

@@ -5,14 +5,3 @@ const locks: LockManager | undefined = navigator.locks
 export function alone<T>(name: string, f: () => Promise<T>): Promise<T> {
   return locks === undefined ? f() : locks.request(name, f) as Promise<T>
 }
-
-/** Whether this tab is the one of that name; it is until it is closed. */
-export function claim(name: string): Promise<boolean> {
-  if (locks === undefined) return Promise.resolve(true)
-  return new Promise((resolve) => {
-    void locks.request(name, { ifAvailable: true }, (lock) => {
-      resolve(lock !== null)
-      return lock === null ? undefined : new Promise(() => undefined)
-    })
-  })
-}

@@ -9,8 +9,16 @@ import { nameOf } from "../timeline/names.js"
 import { PersonAvatar } from "../timeline/PersonAvatar.js"
 import { CustomEmoji, useStickers } from "../timeline/stickers.js"
 import { matching, openAt, put, type Candidate, type Open } from "./complete.js"
-import { findEmoji } from "./emoji.js"
+import type { Emoji } from "./emoji.js"
 import s from "./Composer.module.css"
+
+/** The emoji and their words, once somebody typed a colon. */
+let emoji: typeof import("./emoji.js") | undefined
+
+function findEmoji(query: string, most?: number): Emoji[] {
+  if (emoji === undefined) void import("./emoji.js").then((m) => void (emoji = m), () => undefined) // the next letter tries again
+  return emoji?.findEmoji(query, most) ?? []
+}
 
 interface Person extends Candidate {
   label: string

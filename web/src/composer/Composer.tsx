@@ -8,7 +8,6 @@ import { isAdmin, useGroup } from "../timeline/group.js"
 import { mayOf } from "../timeline/may.js"
 import { useTalk } from "../timeline/talk.js"
 import { AddMenu } from "./AddMenu.js"
-import { Blocked } from "./Blocked.js"
 import { useBarrier, useSlow } from "./barrier.js"
 import { Completion, useCompletion } from "./Completion.js"
 import { mentionsIn } from "./complete.js"
@@ -19,11 +18,12 @@ import { useOutgoing, type Ready } from "./outgoing.js"
 import { canRecord, type Recorded } from "./recorder.js"
 import type { Later } from "./ScheduleDialog.js"
 import { State } from "./State.js"
-import { Tray } from "./Tray.js"
 import { MicButton, useVoice } from "./VoiceBar.js"
 import { enterSends } from "../settings/preferences.js"
 import s from "./Composer.module.css"
 
+const Blocked = later(() => import("./Blocked.js").then((m) => m.Blocked))
+const Tray = later(() => import("./Tray.js").then((m) => m.Tray))
 const AttachDialog = later(() => import("./AttachDialog.js").then((m) => m.AttachDialog))
 const PollDialog = later(() => import("./PollDialog.js").then((m) => m.PollDialog))
 const ScheduleDialog = later(() => import("./ScheduleDialog.js").then((m) => m.ScheduleDialog))

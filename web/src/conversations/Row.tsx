@@ -7,12 +7,13 @@ import { Link } from "wouter"
 import { nameOf } from "../timeline/names.js"
 import { Status } from "../timeline/Status.js"
 import { Summary as InOneLine } from "../timeline/Summary.js"
-import { Avatar, Badge, ContextMenu, cx, Dot } from "../ui/index.js"
+import { Avatar, Badge, ContextMenu, cx, Dot, later } from "../ui/index.js"
 import { isMuted } from "./order.js"
-import { RowMenu } from "./RowMenu.js"
 import { useTitle } from "./title.js"
 import { shortTime } from "./when.js"
 import s from "./ConversationList.module.css"
+
+const RowMenu = later(() => import("./RowMenu.js").then((m) => m.RowMenu))
 
 /** A conversation in the list. */
 export const Row = memo(function Row({ c, selected }: { c: Summary; selected: boolean }) {

@@ -1,6 +1,5 @@
 import { i18n } from "@lingui/core"
 import { I18nProvider } from "@lingui/react"
-import { CSPProvider } from "@base-ui/react/csp-provider"
 import { Suspense } from "react"
 import { Redirect, Route, Switch, useLocation } from "wouter"
 import { useSession } from "../auth/useSession.js"
@@ -13,13 +12,11 @@ import { JoinPage, Login, Register, Reset, Shell } from "./rooms.js"
 export function App() {
   return (
     <I18nProvider i18n={i18n}>
-      <CSPProvider disableStyleElements>
         <ErrorBoundary whole>
           <Suspense fallback={<Loading />}><Pages /></Suspense>
         </ErrorBoundary>
         <Toasts />
         <Tooltips />
-      </CSPProvider>
     </I18nProvider>
   )
 }

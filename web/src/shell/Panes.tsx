@@ -29,7 +29,7 @@ export function Panes() {
   usePageTitle(place)
   useEffect(() => {
     // What opens above the page is loaded once everything else is there.
-    const rest = setTimeout(() => void loadLate(), 1200)
+    const rest = setTimeout(() => void Promise.all([loadLate(), import("../timeline/MessageMenu.js"), import("../conversations/RowMenu.js")]).catch(() => undefined), 1200)
     return () => clearTimeout(rest)
   }, [])
   return (

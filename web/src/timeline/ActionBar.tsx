@@ -4,9 +4,9 @@ import { Ellipsis, Forward, Pencil, Reply, SmilePlus } from "lucide-react"
 import type { Message } from "@skein-im/client"
 import { IconButton, Menu, Popover, later } from "../ui/index.js"
 import { useActs } from "./acts.js"
-import { MessageMenu } from "./MessageMenu.js"
 import s from "./ActionBar.module.css"
 
+const MessageMenu = later(() => import("./MessageMenu.js").then((m) => m.MessageMenu))
 const EmojiPicker = later(() => import("../composer/EmojiPicker.js").then((m) => m.EmojiPicker))
 
 /** What is done most, beside the message that the pointer is on. */

@@ -3,7 +3,7 @@ import { Trans, useLingui } from "@lingui/react/macro"
 import { CircleAlert, ExternalLink, FileText, MapPin, Play, UserRound } from "lucide-react"
 import type { Message } from "@skein-im/client"
 import { useClient } from "@skein-im/react"
-import { Avatar, toast } from "../ui/index.js"
+import { Avatar, toast, later } from "../ui/index.js"
 import { bodyOf, isUpload, shownSize, type Body, type Picture as About } from "./body.js"
 import { useScene } from "./context.js"
 import { lengthOf, sizeOf } from "./format.js"
@@ -11,11 +11,12 @@ import { safeHref } from "./links.js"
 import { download, type MediaPlace } from "./media.js"
 import { Merged } from "./Merged.js"
 import { Picture } from "./Picture.js"
-import { Poll } from "./Poll.js"
 import { Preview } from "./Preview.js"
 import { Text } from "./Text.js"
-import { Voice } from "./Voice.js"
 import s from "./Content.module.css"
+
+const Voice = later(() => import("./Voice.js").then((m) => m.Voice))
+const Poll = later(() => import("./Poll.js").then((m) => m.Poll))
 
 export const placeOf = (m: Message, id: string): MediaPlace => ({ id, conversation: m.conversation, seq: m.seq })
 

@@ -1,8 +1,7 @@
-import { Menu as Base } from "@base-ui/react/menu"
 import { useLingui } from "@lingui/react/macro"
 import { CheckSquare, Copy, Eye, Forward, History, Pencil, Pin, PinOff, Reply, Smile, Trash2, Undo2 } from "lucide-react"
 import type { Message } from "@skein-im/client"
-import { MenuItem, MenuLine, cx } from "../ui/index.js"
+import { MenuItem, MenuLine, MenuTile, cx } from "../ui/index.js"
 import { useActs } from "./acts.js"
 import s from "./ActionBar.module.css"
 
@@ -18,7 +17,7 @@ export function MessageMenu({ message: m }: { message: Message }) {
       {may.react && (
         <div className={s.quick} role="group" aria-label={t`React`}>
           {quick.map((e) => (
-            <Base.Item key={e} className={cx(s.emoji, m.reactions.some((r) => r.reaction === e && r.mine) && s.mine)} aria-label={t`React with ${e}`} onClick={() => acts.react(m, e)}>{e}</Base.Item>
+            <MenuTile key={e} className={cx(s.emoji, m.reactions.some((r) => r.reaction === e && r.mine) && s.mine)} label={t`React with ${e}`} onClick={() => acts.react(m, e)}>{e}</MenuTile>
           ))}
         </div>
       )}

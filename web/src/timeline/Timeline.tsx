@@ -10,13 +10,11 @@ import { hasWords } from "./EventLine.js"
 import { named } from "./events.js"
 import { useGroup } from "./group.js"
 import { JumpButtons } from "./JumpButtons.js"
-import { MessageMenu } from "./MessageMenu.js"
 import { useNames } from "./names.js"
 import { News } from "./News.js"
 import { PinnedBar } from "./PinnedBar.js"
 import { keyOf, rowsOf, settle, type Row } from "./rows.js"
 import { Rows } from "./Rows.js"
-import { SelectBar } from "./SelectBar.js"
 import { Stretch } from "./stretch.js"
 import { useTalk } from "./talk.js"
 import { TypingLine } from "./TypingLine.js"
@@ -25,7 +23,9 @@ import { useScroller } from "./useScroller.js"
 import { useBarrier } from "../composer/barrier.js"
 import s from "./Timeline.module.css"
 
+const MessageMenu = later(() => import("./MessageMenu.js").then((m) => m.MessageMenu))
 const Dialogs = later(() => import("./Dialogs.js").then((m) => m.Dialogs))
+const SelectBar = later(() => import("./SelectBar.js").then((m) => m.SelectBar))
 const Viewer = later(() => import("./Viewer.js").then((m) => m.Viewer))
 
 /** How near to an end of what is here more is brought. */

@@ -89,6 +89,11 @@ export function MenuCheck(props: Parts.MenuCheckProps) {
   return parts === undefined ? null : <parts.MenuCheck {...props} />
 }
 
+export function MenuTile(props: Parts.MenuTileProps) {
+  const parts = useLate(true)
+  return parts === undefined ? null : <parts.MenuTile {...props} />
+}
+
 export function MenuLine() {
   const parts = useLate(true)
   return parts === undefined ? null : <parts.MenuLine />

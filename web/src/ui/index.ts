@@ -4,7 +4,7 @@ export { Button, IconButton, type ButtonProps, type IconButtonProps } from "./Bu
 export { Checkbox, Choice, Select, Switch, Tabs, type Option, type Tab } from "./Controls.js"
 export { cx } from "./cx.js"
 export { Field, TextArea, type FieldProps, type TextAreaProps } from "./Field.js"
-export { Confirm, ContextMenu, Dialog, Menu, MenuCheck, MenuItem, MenuLine, Popover, SubMenu } from "./Late.js"
+export { Confirm, ContextMenu, Dialog, Menu, MenuCheck, MenuItem, MenuLine, MenuTile, Popover, SubMenu } from "./Late.js"
 export type { ConfirmProps, DialogProps, MenuProps, PopoverProps } from "./late/index.js"
 export { later } from "./later.js"
 export { Empty, ErrorNote, Loading, Note } from "./Notes.js"

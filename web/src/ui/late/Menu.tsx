@@ -85,6 +85,18 @@ export function MenuCheck({ checked, onChange, children }: MenuCheckProps) {
   )
 }
 
+export interface MenuTileProps {
+  label: string
+  className?: string | undefined
+  onClick: () => void
+  children: ReactNode
+}
+
+/** One that has its own look: an emoji in a row of them. */
+export function MenuTile({ label, className, onClick, children }: MenuTileProps) {
+  return <Base.Item className={className} aria-label={label} onClick={onClick}>{children}</Base.Item>
+}
+
 export function MenuLine() {
   return <Base.Separator className={s.line} />
 }
