@@ -91,7 +91,7 @@ async function isSeen(conversation: string): Promise<boolean> {
   const path = pathOf(conversation)
   return (await windows()).some((c) => {
     const at = decodeURIComponent(new URL(c.url).pathname)
-    return c.visibilityState === "visible" && c.focused && (at === path || at.startsWith(`${path}/`))
+    return c.visibilityState === "visible" && (at === path || at.startsWith(`${path}/`))
   })
 }
 
