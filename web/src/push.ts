@@ -49,13 +49,17 @@ export async function leavePush(): Promise<void> {
   await (await r?.pushManager?.getSubscription())?.unsubscribe()
 }
 
-/** Hears what the service worker asks of a page: open that, subscribe anew. Returns what ends it. */
+/** Hears what the service worker asks of a page: open that, subscribe anew, is that before the user's eyes? Returns what ends it. */
 export function hearWorker(open: (path: string) => void, subscribe: () => void): () => void {
   if (!("serviceWorker" in navigator)) return () => undefined
   const hear = (e: MessageEvent): void => {
     const m = e.data as { type?: string; path?: string } | null
     if (m?.type === "skein.open" && /^\/c\/[A-Za-z0-9_:-]{1,200}$/.test(m.path ?? "")) open(m.path ?? "")
     if (m?.type === "skein.subscribe") subscribe()
+    if (m?.type === "skein.seen") {
+      const at = decodeURIComponent(location.pathname)
+      e.ports[0]?.postMessage(document.visibilityState === "visible" && (at === m.path || at.startsWith(`${m.path}/`)))
+    }
   }
   navigator.serviceWorker.addEventListener("message", hear)
   return () => navigator.serviceWorker.removeEventListener("message", hear)

@@ -86,12 +86,18 @@ async function arrived(m: Told): Promise<void> {
 
 const windows = (): Promise<readonly WindowClient[]> => self.clients.matchAll({ type: "window", includeUncontrolled: true })
 
-/** Whether a conversation is open before the user's eyes. */
+/** Whether a conversation is open before the user's eyes. The pages say so: the address that a worker sees is the one a page began with. */
 async function isSeen(conversation: string): Promise<boolean> {
-  const path = pathOf(conversation)
-  return (await windows()).some((c) => {
-    const at = decodeURIComponent(new URL(c.url).pathname)
-    return c.visibilityState === "visible" && (at === path || at.startsWith(`${path}/`))
+  const answers = await Promise.all((await windows()).map((c) => asked(c, pathOf(conversation))))
+  return answers.includes(true)
+}
+
+function asked(c: WindowClient, path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel()
+    setTimeout(() => resolve(false), 500) // a page that stands still shows nothing new
+    port1.onmessage = (e) => resolve(e.data === true)
+    c.postMessage({ type: "skein.seen", path }, [port2])
   })
 }
 
