@@ -3,7 +3,6 @@ import { shared } from "@skein-im/client/tabs"
 import { IndexedDBProfiles } from "@skein-im/react"
 import { accessToken, device, forget, session, type Session } from "./auth/session.js"
 import { http } from "./auth/http.js"
-import { leavePush } from "./push.js"
 
 /** The one place where the app's client is made, and where everything of a user is taken away again. */
 
@@ -46,7 +45,7 @@ export async function logOut(): Promise<void> {
   current = undefined
   if (s !== undefined) await http("skein.v1.AccountService/Logout", {}, s.accessToken).catch(() => undefined)
   forget()
-  await leavePush().catch(() => undefined)
+  await import("./push.js").then((m) => m.leavePush()).catch(() => undefined)
   await client?.close().catch(() => undefined)
   for (const p of profiles.values()) await p.delete().catch(() => undefined)
   await wipe()

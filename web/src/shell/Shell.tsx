@@ -4,9 +4,10 @@ import type { ChatClient } from "@skein-im/client"
 import { SkeinProvider } from "@skein-im/react"
 import { clientOf, profilesOf } from "../client.js"
 import { useSession } from "../auth/useSession.js"
-import { Loading } from "../ui/index.js"
+import { later, Loading } from "../ui/index.js"
 import { Panes } from "./Panes.js"
-import { Woken } from "./Woken.js"
+
+const Woken = later(() => import("./Woken.js").then((m) => m.Woken))
 
 /** The app of who is logged in: its client, and the panes. */
 export function Shell() {

@@ -9,13 +9,13 @@ import { useScene } from "./context.js"
 import { lengthOf, sizeOf } from "./format.js"
 import { safeHref } from "./links.js"
 import { download, type MediaPlace } from "./media.js"
-import { Merged } from "./Merged.js"
 import { Picture } from "./Picture.js"
 import { Preview } from "./Preview.js"
 import { Text } from "./Text.js"
 import s from "./Content.module.css"
 
 const Voice = later(() => import("./Voice.js").then((m) => m.Voice))
+const Merged = later(() => import("./Merged.js").then((m) => m.Merged))
 const Poll = later(() => import("./Poll.js").then((m) => m.Poll))
 
 export const placeOf = (m: Message, id: string): MediaPlace => ({ id, conversation: m.conversation, seq: m.seq })
