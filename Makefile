@@ -5,7 +5,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 TOOLS   := bin/tools
 export PATH := $(CURDIR)/$(TOOLS):$(PATH)
 
-.PHONY: help run build web webapp cross test test-ts test-kill test-faults test-powercut test-walk test-fuzz test-older test-schema test-mutants conformance check gen verify-gen cover bench bench-compare vuln deps cluster clean
+.PHONY: help run build web webapp cross test test-ts test-web test-kill test-faults test-powercut test-walk test-fuzz test-older test-schema test-mutants conformance check gen verify-gen cover bench bench-compare vuln deps cluster clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -61,7 +61,7 @@ PACKAGES ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 # to the next; -w leaves out what only a debugger needs.
 RACE := -race -gcflags='modernc.org/...=-d=checkptr=0' -gcflags='modernc.org/sqlite/lib=-race=false' \
 	-gcflags='modernc.org/libc/...=-race=false' -trimpath -ldflags=-w
-test: deps $(TOOLS)/gotestsum test-ts ## all tests, with the race detector
+test: deps $(TOOLS)/gotestsum test-ts test-web ## all tests, with the race detector
 	$(TOOLS)/gotestsum --format pkgname-and-test-fails -- $(RACE) -timeout 18m -p $(PACKAGES) ./...
 	cd test/oidc && $(GO) test -timeout 5m ./... # a module of its own: a real provider of OpenID Connect
 	cd test/s3 && $(GO) test -timeout 10m ./... # another one: a real S3-compatible server
@@ -72,6 +72,10 @@ test-ts: build ## the tests of sdk/typescript and sdk/react
 	cd sdk/typescript && npm ci --no-audit --no-fund --silent && npm test --silent
 	cd sdk/react && npm ci --no-audit --no-fund --silent && npm test --silent
 	cd web && npm ci --no-audit --no-fund --silent && npm run gen --silent && npm test --silent
+
+# The web app in real browsers against bin/skein: two desks and a phone, faults, attacks, accessibility. Needs Chromium.
+test-web: build ## the web app in Chromium
+	cd test/web && npm ci --no-audit --no-fund --silent && npm test --silent
 
 cover: deps ## coverage of internal/ by all tests
 	$(GO) test -coverpkg=./internal/... -coverprofile=bin/cover.out ./... >/dev/null

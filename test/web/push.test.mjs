@@ -67,8 +67,10 @@ test("a push is shown, a newer one takes its place, a read elsewhere takes it aw
   await one("that of the group is taken away", (n) => n.seq === 7)
   await push({ type: "message", conversation: "grp:hidden", seq: "1" })
   await until("nothing is told of who wants no text", async () => (await shown()).some((n) => n.title === "Skein" && n.body === "New message"))
-  await push({ type: "close", conversation: "grp:hidden", seq: "1" })
-  await one("it is taken away", (n) => n.seq === 7)
+  await until("it is taken away", async () => {
+    await push({ type: "close", conversation: "grp:hidden", seq: "1" })
+    return (await shown()).map((n) => n.seq).join() === "7"
+  })
 
   const [worker] = context.serviceWorkers()
   await worker.evaluate(async () => {

@@ -1,4 +1,5 @@
-import { i18n, type Messages } from "@lingui/core"
+import { i18n, type MessageDescriptor, type MessageOptions, type Messages } from "@lingui/core"
+import { plain, type Values } from "./plain.js"
 import { preference } from "./preferences.js"
 
 /** Languages that the app speaks, each by its own name. English is in the code; the others are catalogues. */
@@ -20,6 +21,11 @@ function fitting(wanted: readonly string[]): Language {
   }
   return "en"
 }
+
+const texts = i18n._.bind(i18n) as (id: string | MessageDescriptor, values?: Values, options?: MessageOptions) => string
+const safe = (id: string | MessageDescriptor, values?: Values, options?: MessageOptions): string =>
+  typeof id === "string" ? texts(id, values && plain(values), options) : texts(id.values === undefined ? id : { ...id, values: plain(id.values) })
+i18n._ = safe as typeof i18n._
 
 /** Speaks the language that is chosen. Resolves when its texts are there; without them it is English. */
 export async function speak(): Promise<void> {

@@ -178,7 +178,7 @@ function Writing({ conversation }: { conversation: string; thread: number }) {
           />
           <textarea
             ref={area} className={s.area} rows={1} value={text} dir="auto" placeholder={slow > 0 ? t`Slow mode: ${slow} s` : t`Message`} aria-label={t`Message`} enterKeyHint="send"
-            aria-expanded={completion.open} aria-controls={completion.open ? completion.listId : undefined} aria-activedescendant={completion.activeId} role={completion.open ? "combobox" : undefined} aria-autocomplete="list"
+            aria-expanded={completion.open ? true : undefined} aria-controls={completion.open ? completion.listId : undefined} aria-activedescendant={completion.activeId} role={completion.open ? "combobox" : undefined} aria-autocomplete="list"
             onChange={(e) => {
               setText(e.currentTarget.value)
               if (edit === undefined && e.currentTarget.value !== "") typing()

@@ -36,6 +36,7 @@ export function SearchPage() {
   return (
     <div className={s.page}>
       <header className={s.head}>
+        <h1 className="visually-hidden">{t`Search`}</h1>
         {filters.conversation !== "" && <Link href={`/c/${filters.conversation}`} className={s.back} aria-label={t`Back to the conversation`}><ChevronLeft aria-hidden="true" /></Link>}
         <Field className={s.words} label={t`Search`} bare type="search" autoFocus before={<Sign aria-hidden="true" />} maxLength={200} enterKeyHint="search"
           placeholder={filters.conversation === "" ? t`Search all conversations` : t`Search in ${places.name(filters.conversation)}`}

@@ -27,7 +27,7 @@ export const Rows = memo(function Rows({ rows, busy, selected, marked }: RowsPro
   const onSelect = useCallback((m: Said) => talk.select(m.seq), [talk])
   const days = useMemo(() => byDay(rows), [rows])
   return (
-    <div className={s.list} role="feed" aria-busy={busy}>
+    <div className={s.list} aria-busy={busy}>
       {days.map(([day, all]) => (
         <section key={day} className={s.day} aria-label={dayName(day)}>
           <div className={s.date}><time>{dayName(day)}</time></div>

@@ -18,7 +18,7 @@ export interface AvatarProps {
 export function Avatar({ id, name, src, size = "m", group = false, online }: AvatarProps) {
   return (
     <span className={cx(s.avatar, s[size], group && s.group)} style={{ "--hue": hueOf(id) } as React.CSSProperties} aria-hidden="true">
-      {src === undefined || src === "" ? <span className={s.initials}>{initialsOf(name)}</span> : <img className={s.picture} src={src} alt="" draggable={false} />}
+      {src === undefined || src === "" ? <span className={s.initials} data-initials={initialsOf(name)} /> : <img className={s.picture} src={src} alt="" draggable={false} />}
       {online === true && <span className={s.online} />}
     </span>
   )

@@ -1,0 +1,195 @@
+import assert from "node:assert/strict"
+import { after, before, test } from "node:test"
+import { Browser, phone } from "./browser.mjs"
+import { befriend, composer, dm, logIn, message, open, register, say } from "./people.mjs"
+import { png } from "./png.mjs"
+import { Link, Server, until } from "./server.mjs"
+
+// Three people and one server: Ann and Bob at desks, Cho on a phone.
+let server, browser, link, ann, bob, cho
+
+before(async () => {
+  server = await Server.open()
+  browser = await Browser.open()
+  link = await Link.open(server) // Ann comes by it
+  const person = async (username, name, options) => {
+    const p = await server.register(username, name)
+    p.profile = await browser.profile(options)
+    p.page = await p.profile.newPage()
+    await logIn(p.page, username === "ann" ? link.url : server.url, username)
+    return p
+  }
+  ann = await person("ann", "Ann Lee")
+  bob = await person("bob", "Bob Ray")
+  cho = await person("cho", "Cho Min", phone)
+  await befriend(server, ann, bob)
+  await befriend(server, ann, cho)
+  ann.bob = dm(ann.user, bob.user)
+  await Promise.all([open(ann.page, link.url, ann.bob), open(bob.page, server.url, ann.bob)])
+})
+
+after(async () => {
+  await browser?.close()
+  await link?.close()
+  await server?.stop()
+})
+
+test("what one says the other sees, with ticks; typing is shown", async () => {
+  await composer(ann.page).pressSequentially("good")
+  await bob.page.getByText("typing").first().waitFor()
+  await composer(ann.page).fill("good morning")
+  await composer(ann.page).press("Enter")
+  await message(bob.page, "good morning").waitFor()
+  await message(ann.page, "good morning").getByRole("img", { name: "Read" }).waitFor() // Bob has it open
+  await say(bob.page, "hello Ann")
+  await message(ann.page, "hello Ann").waitFor()
+})
+
+test("Enter sends, Shift+Enter breaks, and neither ends a word that an input method composes", async () => {
+  await composer(ann.page).fill("one")
+  await composer(ann.page).press("Shift+Enter")
+  await composer(ann.page).pressSequentially("two")
+  assert.equal(await composer(ann.page).inputValue(), "one\ntwo")
+  await composer(ann.page).press("Enter")
+  await message(bob.page, "one").filter({ hasText: "two" }).waitFor()
+
+  const devtools = await ann.profile.newCDPSession(ann.page)
+  await composer(ann.page).focus()
+  await devtools.send("Input.imeSetComposition", { text: "nihao", selectionStart: 5, selectionEnd: 5 })
+  // The Enter that takes the word from the input method's list comes while it composes.
+  await composer(ann.page).evaluate((area) => {
+    area.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", code: "Enter", keyCode: 229, isComposing: true, bubbles: true, cancelable: true }))
+  })
+  assert.equal(await message(ann.page, "nihao").count(), 0, "it was sent while it was composed")
+  await devtools.send("Input.insertText", { text: "你好" })
+  await composer(ann.page).press("Enter")
+  await message(bob.page, "你好").waitFor()
+})
+
+test("reply, edit, reaction, recall", async () => {
+  const act = async (page, text, name) => {
+    await message(page, text).hover()
+    await message(page, text).getByRole("toolbar").getByRole("button", { name, exact: true }).click()
+  }
+  await act(bob.page, "good morning", "Reply")
+  await say(bob.page, "to you as well")
+  await message(ann.page, "to you as well").filter({ hasText: "good morning" }).waitFor()
+
+  await composer(ann.page).press("ArrowUp") // the last own message
+  await composer(ann.page).fill("您好")
+  await composer(ann.page).press("Enter")
+  await message(bob.page, "您好").getByText("edited").waitFor()
+
+  await act(bob.page, "您好", "React")
+  const picker = bob.page.getByRole("dialog", { name: "React" })
+  await picker.getByLabel("Find an emoji").fill("heart")
+  await picker.getByRole("region").getByRole("button").first().click()
+  await message(ann.page, "您好").getByRole("button", { pressed: false, name: /: / }).waitFor()
+
+  await say(ann.page, "not for long")
+  await message(bob.page, "not for long").waitFor()
+  await act(ann.page, "not for long", "More")
+  await ann.page.getByRole("menuitem", { name: /Take back/ }).click()
+  await ann.page.getByRole("alertdialog").or(ann.page.getByRole("dialog")).getByRole("button", { name: "Take back" }).click()
+  await bob.page.getByText("Message taken back").first().waitFor()
+  assert.equal(await message(bob.page, "not for long").count(), 0)
+})
+
+test("offline: what is written waits, and goes once, in order; what was read is there", async () => {
+  link.cut()
+  for (const n of [1, 2, 3]) await say(ann.page, `from the tunnel ${n}`)
+  await message(ann.page, "from the tunnel 3").getByRole("img", { name: "Waiting to be sent" }).waitFor()
+  await say(bob.page, "are you there")
+  link.mend()
+  await message(bob.page, "from the tunnel 3").waitFor({ timeout: 30_000 })
+  await message(ann.page, "are you there").waitFor({ timeout: 30_000 })
+  const texts = (await server.stored(ann.bob, ann.token)).map((e) => e.content?.text ?? "").filter((t) => t.startsWith("from the tunnel"))
+  assert.deepEqual(texts, [1, 2, 3].map((n) => `from the tunnel ${n}`))
+})
+
+test("a group on three screens, a phone among them", async () => {
+  const { group } = await server.call("GroupService/CreateGroup", { name: "Geese", members: [bob.user, cho.user] }, ann.token)
+  const conversation = group.conversation ?? group.id
+  await open(ann.page, link.url, conversation)
+  await cho.page.getByText("Geese").first().click()
+  await say(ann.page, "hello geese")
+  await message(cho.page, "hello geese").waitFor()
+  await say(cho.page, "hello from the phone")
+  await message(ann.page, "hello from the phone").waitFor()
+  await cho.page.getByRole("button", { name: "Back" }).click()
+  await cho.page.getByRole("heading", { name: "Chats" }).waitFor()
+  await open(ann.page, link.url, ann.bob)
+})
+
+test("a picture, a file, a voice message, a poll", async () => {
+  const chooser = ann.page.locator("input[type=file]").first()
+  await chooser.setInputFiles([{ name: "goose.png", mimeType: "image/png", buffer: png(640, 360) }])
+  await ann.page.getByLabel("Caption").fill("a goose at dawn")
+  await ann.page.getByRole("dialog").getByRole("button", { name: /^Send/ }).click()
+  const picture = message(bob.page, "a goose at dawn").locator("img").first()
+  await picture.waitFor()
+  await until("the picture is painted", () => picture.evaluate((i) => i.complete && i.naturalWidth > 0), 15_000)
+
+  const text = "minutes of the meeting\n".repeat(1000)
+  await chooser.setInputFiles([{ name: "minutes.txt", mimeType: "text/plain", buffer: Buffer.from(text) }])
+  await ann.page.getByRole("dialog").getByRole("button", { name: /^Send/ }).click()
+  await message(bob.page, "minutes.txt").waitFor()
+
+  await ann.page.getByRole("button", { name: /^Record a voice message/ }).click()
+  await ann.page.getByRole("group", { name: "Recording" }).waitFor()
+  await ann.page.waitForTimeout(1200) // what is recorded has a length: no event tells of that
+  await ann.page.getByRole("button", { name: "Send the voice message" }).click()
+  await bob.page.getByRole("region", { name: "Messages" }).getByRole("slider", { name: "Position" }).waitFor({ timeout: 20_000 })
+
+  await ann.page.getByRole("button", { name: "Add", exact: true }).click()
+  await ann.page.getByRole("menuitem", { name: "Poll" }).click()
+  await ann.page.getByLabel("Question").fill("Where do we meet?")
+  await ann.page.getByLabel("Answer 1").fill("by the lake")
+  await ann.page.getByLabel("Answer 2").fill("at the office")
+  await ann.page.getByRole("dialog").getByRole("button", { name: /^Send/ }).click()
+  await message(bob.page, "Where do we meet?").getByText("by the lake").click()
+  await message(ann.page, "Where do we meet?").getByText(/^1 vote|1 person|1$/).first().waitFor()
+})
+
+test("search finds Chinese words, and a hit leads to its message", async () => {
+  await say(bob.page, "明天上午开会讨论迁徙路线")
+  await message(ann.page, "明天上午开会").waitFor()
+  await until("the index has it", async () => {
+    const found = await server.call("MessageService/SearchMessages", { query: "讨论" }, ann.token)
+    return JSON.stringify(found).includes("明天上午")
+  }, 15_000)
+  await ann.page.goto(`${link.url}/search?q=${encodeURIComponent("讨论")}`)
+  await ann.page.getByText("明天上午开会").first().click()
+  await message(ann.page, "明天上午开会").waitFor()
+})
+
+test("people find each other: asked, accepted, written to", async () => {
+  const dan = await browser.profile()
+  const eve = await browser.profile()
+  const [d, e] = [await dan.newPage(), await eve.newPage()]
+  await register(d, server.url, "dan", "Dan Oak")
+  await register(e, server.url, "eve", "Eve Elm")
+  await d.goto(`${server.url}/people`)
+  await d.getByRole("searchbox", { name: "Find people" }).fill("eve")
+  await d.getByRole("button", { name: /Add/ }).first().click()
+  await d.getByRole("dialog").getByLabel("A few words").fill("we met at the lake")
+  await d.getByRole("dialog").getByRole("button", { name: "Ask" }).click()
+  await e.goto(`${server.url}/people`)
+  await e.getByRole("tab", { name: /Requests/ }).click()
+  await e.getByText("we met at the lake").waitFor()
+  await e.getByRole("button", { name: /Accept/ }).first().click()
+  const { user: dans } = await server.login("dan")
+  const { user: eves } = await server.login("eve")
+  await open(d, server.url, dm(dans, eves))
+  await say(d, "hello Eve")
+  await open(e, server.url, dm(dans, eves))
+  await message(e, "hello Eve").waitFor()
+})
+
+test("a reload shows the same, from the device", async () => {
+  const shown = () => ann.page.getByRole("region", { name: "Messages" }).locator("article[data-seq]").evaluateAll((rows) => rows.map((r) => r.dataset.seq))
+  const before = await shown()
+  await ann.page.reload()
+  await composer(ann.page).waitFor()
+  await until("the timeline is as before", async () => (await shown()).at(-1) === before.at(-1))
+})
