@@ -197,7 +197,7 @@ var clients = []Mutant{
 	},
 	{
 		Name: "sdk-edit-overwrites-a-newer-state", Breaks: "23: an edit that is told late changes nothing newer",
-		Hunks:   []Hunk{{sdkDir + "/amend.go", "other.Target == e.Seq && other.Seq > e.Amended && !e.Recalled", "other.Target == e.Seq && !e.Recalled"}},
+		Hunks:   []Hunk{{sdkDir + "/amend.go", "applies := other.Target == e.Seq && other.Seq > e.Amended && !e.Recalled", "applies := other.Target == e.Seq && !e.Recalled"}},
 		Package: sdkDir, Test: "TestEdit",
 	},
 	{

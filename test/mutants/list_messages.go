@@ -350,7 +350,7 @@ var messages = []Mutant{
 	},
 	{
 		Name: "folder-not-kept", Breaks: "15: the folder that a user set is kept",
-		Hunks:   []Hunk{{"internal/entrycodec/mine.go", "w.Deleted, w.Folder = DeletedToWire(s.Deleted), s.Folder", "w.Deleted = DeletedToWire(s.Deleted)"}},
+		Hunks:   []Hunk{{"internal/entrycodec/mine.go", "w.Deleted, w.Folder, w.Threads = DeletedToWire(s.Deleted), s.Folder,", "w.Deleted, w.Threads = DeletedToWire(s.Deleted),"}},
 		Package: messagingDir, Test: "TestFolder",
 	},
 	{

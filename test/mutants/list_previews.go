@@ -69,7 +69,7 @@ var previews = []Mutant{
 	},
 	{
 		Name: "members-make-previews", Breaks: "a preview is the server's word",
-		Hunks:   []Hunk{{messagingDir + "/send.go", "im.EntryPin, im.EntryStream:", "im.EntryPin, im.EntryStream, im.EntryPreview:"}, {messagingDir + "/preview.go", "if target.Recalled || e.Sender != \"\" {", "if target.Recalled {"}},
+		Hunks:   []Hunk{{messagingDir + "/send.go", "im.EntryStream, im.EntryReply:", "im.EntryStream, im.EntryReply, im.EntryPreview:"}, {messagingDir + "/preview.go", "if target.Recalled || e.Sender != \"\" {", "if target.Recalled {"}},
 		Package: messagingDir, Test: "TestPreviewsAreTheServers",
 	},
 	{

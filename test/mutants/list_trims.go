@@ -24,7 +24,7 @@ var trims = []Mutant{
 	},
 	{
 		Name: "trim-misses-a-label", Breaks: "trims: nor by one that was put on meanwhile",
-		Hunks:   []Hunk{{pebbleDir + "/labels.go", "a.noteLabel(it.Entry.Conversation, seq, a.key)\n", ""}},
+		Hunks:   []Hunk{{pebbleDir + "/labels.go", "a.noteLabel(c, seq, a.key)\n", ""}},
 		Package: pebbleDir, Test: "TestTrimMeetsLabels",
 	},
 	{
@@ -44,7 +44,7 @@ var trims = []Mutant{
 	},
 	{
 		Name: "trim-is-undone", Breaks: "trims: no amendment gives words back",
-		Hunks:   []Hunk{{pebbleDir + "/amend.go", "!it.Amend.Change || len(t.entry.Body) > 0 &&", "!it.Amend.Change || !t.entry.Recalled &&"}},
+		Hunks:   []Hunk{{pebbleDir + "/amend.go", "len(e.Body) > 0 && e.Amended", "!e.Recalled && e.Amended"}},
 		Package: pebbleDir, Test: "TestConformanceInMemory/TrimmedIsNotAmended",
 	},
 	{
