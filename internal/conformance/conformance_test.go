@@ -198,6 +198,7 @@ func TestNothingForgotten(t *testing.T) {
 		wire.CodeInternal: "internal/gateway", wire.CodeTokenReused: "internal/account", wire.CodeBanned: "nothing bans yet",
 		wire.CodeTooLate: "internal/messaging", wire.CodeUnauthenticated: "HTTP only: internal/api",
 		wire.CodeTotpRequired: "its code changes with time: internal/account, examples/tour",
+		wire.CodeInfected:     "HTTP, and needs a scanner: test/e2e TestUploadScanned",
 		wire.CodePartMissing:  "HTTP: streamed, and internal/messaging", wire.CodeUnprocessable: "internal/messaging", wire.CodeNotReady: "internal/gateway", wire.CodeOriginRefused: "internal/transport/ws",
 	}
 	for _, info := range wire.Codes() {
