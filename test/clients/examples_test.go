@@ -69,11 +69,11 @@ func loadExamples(t *testing.T) []*example {
 // Every example of the OpenAPI document works, in the order in which they are
 // written, and is answered as it says.
 func TestExamples(t *testing.T) {
-	sso := oidctest.New(oidctest.Says{Subject: "sub-1", Username: "dora.lim", Name: "Dora Lim", Email: "dora@example.com", Verified: true})
+	sso := oidctest.New(comers()[0])
 	t.Cleanup(sso.Close)
 	s := serve(t, withProvider(t, sso))
 	examples := loadExamples(t)
-	p := &play{server: s, sso: sso, names: map[string]string{}, tokens: map[string]string{"": "", "key": s.key}, entries: map[string]map[string]any{}}
+	p := &play{server: s, sso: sso, come: comers(), names: map[string]string{}, tokens: map[string]string{"": "", "key": s.key}, entries: map[string]map[string]any{}}
 	p.names[claimCode(t, examples)] = code(t, s.Server)
 	p.later(examples)
 	for _, e := range examples {
@@ -112,9 +112,11 @@ func code(t *testing.T, s *server.Server) string {
 // play carries examples out against a server.
 type play struct {
 	server *running
-	// sso is the provider by which people log in, browser what it sent the last one back with.
+	// sso is the provider by which people log in, browser what it sent the last one back
+	// with; come are those who have not come yet.
 	sso     *oidctest.Provider
 	browser url.Values
+	come    []oidctest.Says
 	// names: what is called so in the examples is called so by this server.
 	names map[string]string
 	// tokens are the latest access tokens by user and username.
@@ -171,7 +173,7 @@ func (p *play) carryOut(t *testing.T, e *example) error {
 	if err != nil {
 		return err
 	}
-	status, answer, err := p.ask(t, e, token, body)
+	status, answer, err := p.call(t, e, token, body)
 	if err != nil {
 		return err
 	}
@@ -208,11 +210,22 @@ func (p *play) carryOut(t *testing.T, e *example) error {
 	return err
 }
 
-// browse opens the address of a login by the provider. The second one who comes is called Carol.
-func (p *play) browse(to string) error {
-	if p.browser != nil {
-		p.sso.Say(func(s *oidctest.Says) { s.Subject, s.Username, s.Email = "sub-2", "carol.silva", "carol@example.com" })
+// comers are who logs in by the provider, in this order.
+func comers() []oidctest.Says {
+	return []oidctest.Says{
+		{Subject: "sub-1", Username: "dora.lim", Name: "Dora Lim", Email: "dora@example.com", Verified: true},
+		{Subject: "sub-2", Username: "carol.silva", Name: "Carol Silva", Email: "carol@example.com", Verified: true},
+		{Subject: "sub-3", Username: "gwen.park", Name: "Gwen Park", Email: "gwen@example.com", Verified: true},
 	}
+}
+
+// browse opens the address of a login by the provider, as the next one who comes.
+func (p *play) browse(to string) error {
+	if len(p.come) == 0 {
+		return errors.New("nobody is left to log in by the provider")
+	}
+	p.sso.Say(func(s *oidctest.Says) { *s = p.come[0] })
+	p.come = p.come[1:]
 	back, err := p.sso.LogIn(to)
 	if err != nil {
 		return err
@@ -256,6 +269,33 @@ func decode(text []byte, v *any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	return d.Decode(v)
+}
+
+// longest is how long an example may be put off.
+const longest = 10 * time.Second
+
+// call asks, and again when it is told to come later, as a client does: all examples come
+// from one address, which may try only so many secrets and codes at once.
+func (p *play) call(t *testing.T, e *example, token string, body []byte) (int, []byte, error) {
+	for began := time.Now(); ; {
+		status, answer, err := p.ask(t, e, token, body)
+		if err != nil || status != http.StatusTooManyRequests || e.Status == status {
+			return status, answer, err
+		}
+		var refused struct{ RetryAfterMs int64 }
+		if err := json.Unmarshal(answer, &refused); err != nil {
+			return status, answer, err
+		}
+		wait := time.Duration(refused.RetryAfterMs) * time.Millisecond
+		if wait <= 0 || time.Since(began)+wait > longest {
+			return status, answer, nil
+		}
+		select {
+		case <-t.Context().Done():
+			return status, answer, t.Context().Err()
+		case <-time.After(wait):
+		}
+	}
 }
 
 func (p *play) ask(t *testing.T, e *example, token string, body []byte) (int, []byte, error) {
