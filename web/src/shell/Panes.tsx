@@ -15,6 +15,7 @@ import { placeOf, type Place } from "./place.js"
 import { Start } from "./Start.js"
 import { overlay } from "./switcher.js"
 import { useKeys } from "./useKeys.js"
+import { useOnePane } from "./useOnePane.js"
 import { usePageTitle } from "./usePageTitle.js"
 import s from "./Panes.module.css"
 
@@ -27,6 +28,7 @@ export function Panes() {
   const aside = place.room === "conversation" && place.aside !== undefined ? place.aside : undefined
   useKeys(upOf(place))
   usePageTitle(place)
+  const one = useOnePane() // the pane that is seen is the page's main part, whichever it is
   useEffect(() => {
     // What opens above the page is loaded once everything else is there.
     const rest = setTimeout(() => void Promise.all([loadLate(), import("../timeline/MessageMenu.js"), import("../conversations/RowMenu.js")]).catch(() => undefined), 1200)
@@ -38,20 +40,20 @@ export function Panes() {
       <ConnectionLine />
       <div className={s.panes} data-at={place.room === "start" ? "list" : aside === undefined ? "main" : "aside"}>
         <Rail place={place} />
-        <section className={s.list} aria-label={t`Conversations`} data-pane tabIndex={-1}>
+        <section className={s.list} role={one && place.room === "start" ? "main" : undefined} aria-label={t`Conversations`} data-pane tabIndex={-1}>
           <ErrorBoundary><ConversationList selected={conversation} /></ErrorBoundary>
         </section>
         <main className={s.main} data-pane tabIndex={-1}>
           <ErrorBoundary of={path}><Suspense fallback={<Loading />}><Main place={place} /></Suspense></ErrorBoundary>
         </main>
         {aside !== undefined && conversation !== undefined && (
-          <aside className={s.aside} aria-label={aside === "details" ? t`Details` : t`Thread`} data-pane tabIndex={-1}>
+          <section className={s.aside} role={one ? "main" : "complementary"} aria-label={aside === "details" ? t`Details` : t`Thread`} data-pane tabIndex={-1}>
             <ErrorBoundary of={path}>
               <Suspense fallback={<Loading />}>
                 {aside === "details" ? <Details key={conversation} conversation={conversation} /> : <Thread key={`${conversation} ${aside}`} conversation={conversation} root={aside} />}
               </Suspense>
             </ErrorBoundary>
-          </aside>
+          </section>
         )}
       </div>
     </div>
