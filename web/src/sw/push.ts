@@ -69,12 +69,13 @@ const seqOf = (n: Notification): number => (n.data as Shown | null)?.seq ?? 0
 
 async function arrived(m: Told): Promise<void> {
   const tag = tagOf(m.conversation)
+  if (m.type === "message" && (await isSeen(m.conversation))) return
   const before = await self.registration.getNotifications({ tag })
   if (m.type === "close") {
     for (const n of before) if (seqOf(n) <= m.seq) n.close()
     return
   }
-  if (m.type !== "message" || before.some((n) => seqOf(n) > m.seq) || (await isSeen(m.conversation))) return
+  if (m.type !== "message" || before.some((n) => seqOf(n) > m.seq)) return
   const { title, body } = looks(m, wordsFor(self.navigator.language))
   const data: Shown = { conversation: m.conversation, seq: m.seq }
   await self.registration.showNotification(title, {
@@ -95,7 +96,7 @@ async function isSeen(conversation: string): Promise<boolean> {
 function asked(c: WindowClient, path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel()
-    setTimeout(() => resolve(false), 500) // a page that stands still shows nothing new
+    setTimeout(() => resolve(false), 1500) // a page that stands still shows nothing new
     port1.onmessage = (e) => resolve(e.data === true)
     c.postMessage({ type: "skein.seen", path }, [port2])
   })
@@ -114,9 +115,14 @@ async function open(conversation: string): Promise<void> {
   await one.focus().catch(() => undefined) // a browser may not let it
 }
 
+/** One after the other, as they came: what closes a notification never overtakes what shows it. */
+let last: Promise<void> = Promise.resolve()
+
 self.addEventListener("push", (e) => {
   const m = e.data === null ? undefined : read(e.data.text())
-  if (m !== undefined) e.waitUntil(arrived(m))
+  if (m === undefined) return
+  last = last.catch(() => undefined).then(() => arrived(m))
+  e.waitUntil(last)
 })
 
 self.addEventListener("notificationclick", (e) => {
