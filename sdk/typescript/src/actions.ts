@@ -1,4 +1,6 @@
-import type { EditOptions, Method, MyStateChange, Request, Response } from "./chat.js"
+import type { EditOptions, Method, MyStateChange, Request, Response, Thread } from "./chat.js"
+import { entryFrom } from "./codec.js"
+import { messageOf, type Message } from "./message.js"
 import { sendOf } from "./sendform.js"
 import type { MyState } from "./wire.js"
 
@@ -10,11 +12,14 @@ export type Effect =
   | { voted: number; options: readonly string[] }
   | { mine: MyState | undefined }
 
+type WireThread = NonNullable<Response<"skein.v1.MessageService/ListThread">["thread"]>
+
 /** What a user does to messages and conversations: calls, each carried out once. */
 export abstract class Actions {
   protected constructor(readonly id: string) {}
 
-  protected abstract ask<M extends Method>(method: M, request: Request<M>): Promise<Response<M>>
+  protected abstract ask<M extends Method>(method: M, request: Request<M>, signal?: AbortSignal): Promise<Response<M>>
+  protected abstract me(): string
   /** An id of an entry, as the wire has it. */
   protected abstract newId(): string
   protected abstract effect(e: Effect): Promise<void>
@@ -22,6 +27,27 @@ export abstract class Actions {
   private async stored(seq: string | undefined): Promise<void> {
     const n = Number(seq ?? 0)
     if (n > 0) await this.effect({ head: n })
+  }
+
+  private message(e: object | undefined): Message {
+    return messageOf(entryFrom(e ?? {}), this.me())
+  }
+
+  private ofThread(t: WireThread): Thread {
+    return { root: this.message(t.root), last: Number(t.last ?? 0), follows: t.follows ?? false, unread: t.unread ?? 0, read: Number(t.read ?? 0) }
+  }
+
+  /** The thread of the message seq, with its last replies before one (0: all). */
+  async thread(seq: number, before = 0, limit = 50, signal?: AbortSignal): Promise<{ thread: Thread; replies: Message[]; next: number }> {
+    const request = { conversation: this.id, seq: String(seq), limit, ...(before > 0 ? { before: String(before) } : {}) }
+    const r = await this.ask("skein.v1.MessageService/ListThread", request, signal)
+    return { thread: this.ofThread(r.thread ?? {}), replies: (r.entries ?? []).map((e) => this.message(e)), next: Number(r.next ?? 0) }
+  }
+
+  /** The conversation's threads, that with the newest root first. */
+  async threads(cursor = "", limit = 50, signal?: AbortSignal): Promise<{ threads: Thread[]; next: string }> {
+    const r = await this.ask("skein.v1.MessageService/ListThreads", { conversation: this.id, limit, cursor }, signal)
+    return { threads: (r.threads ?? []).map((t) => this.ofThread(t)), next: r.next ?? "" }
   }
 
   /** Takes back a message: its author within the deployment's window, or a group's admin. */

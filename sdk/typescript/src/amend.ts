@@ -1,5 +1,6 @@
 import { gone, hides, type Conv } from "./conv.js"
 import type { Core } from "./core.js"
+import { messageOf } from "./message.js"
 import { mentions, mentionsIn, noteMention, recalled } from "./unread.js"
 import { KIND, type Entry, type Reaction } from "./wire.js"
 
@@ -78,8 +79,8 @@ function amended(e: Entry, by: Entry): Entry {
       break
     case KIND.threadReply:
     case KIND.recall: // of a reply
-      set(["replies"])
-      if ((by.replies?.count ?? 0) === 0) delete out.replies
+      out.replies = by.replies ?? { count: (e.replies?.count ?? 0) + 1, lastAtMs: by.storedAtMs } // an ack does not tell it: one more
+      if ((out.replies.count ?? 0) === 0) delete out.replies
       break
     default: {
       const poll = polled(e, by)
@@ -113,6 +114,7 @@ export function latest(e: Entry, other: Entry | undefined): Entry {
 /** Applies a recall that was pushed. Whether that is news: what it made of its target may have been told before. */
 export function recall(k: Core, cv: Conv, e: Entry, tell: boolean): boolean {
   if (e.thread !== undefined) { // of a reply in a thread, which is not unread and not in the window (SPEC §4.36)
+    tellThread(k, cv, e, tell)
     noteMention(k, cv, e.target, e.seq, false)
     const root = cv.entry(e.thread)
     const now = root === undefined || root.deleted === true ? root : latest(root, e)
@@ -132,9 +134,17 @@ export function recall(k: Core, cv: Conv, e: Entry, tell: boolean): boolean {
   return kept.recalled !== true && kept.deleted !== true
 }
 
+/** Something was said in a thread, or was done to what is said there. Replies are not kept: who shows them is told. */
+function tellThread(k: Core, cv: Conv, e: Entry, tell: boolean): void {
+  if (!tell || e.thread === undefined) return
+  const reply = e.kind === KIND.threadReply
+  k.tell("thread", { conversation: cv.rec.id, root: e.thread, seq: reply ? e.seq : e.target, message: reply ? messageOf(e, k.meta.user, cv.rec) : undefined })
+}
+
 /** Applies another amendment that was pushed. */
 export function revise(k: Core, cv: Conv, entry: Entry, tell: boolean): void {
   const e = ours(k, entry)
+  if (e.thread !== undefined) tellThread(k, cv, e, tell)
   const kept = cv.entry(e.target)
   if (kept?.deleted === true) return // of what is gone
   if (e.kind === KIND.threadReply) noteMention(k, cv, e.seq, e.seq, mentionsIn(k, e) && !gone(cv.rec, e.seq))

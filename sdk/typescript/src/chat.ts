@@ -27,8 +27,19 @@ export type Response<M extends Method> = Post<M> extends { responses: { 200: inf
 /** What a user set for themselves in a conversation. SPEC §4.8. */
 export type MyStateChange = Omit<Request<"skein.v1.MessageService/SetMyState">, "conversation">
 
+/** A thread, as the user has it. SPEC §4.36. */
+export interface Thread {
+  root: Message
+  /** Seq of the last reply; 0: none. */
+  last: number
+  follows: boolean
+  /** Replies of others behind `read`: up to there the user has read it, or wrote. */
+  unread: number
+  read: number
+}
+
 /** What an edit may say; what is not given is absent then. */
-export type EditOptions = Omit<SendOptions, "replyTo" | "media" | "poll" | "id" | "signal">
+export type EditOptions = Omit<SendOptions, "replyTo" | "thread" | "media" | "poll" | "id" | "signal">
 
 export interface ChatClient {
   /** The connection's state. */
@@ -92,6 +103,10 @@ export interface ChatConversation {
   later(afterSeq: number, limit?: number, signal?: AbortSignal): Promise<Message[]>
   /** The message seq with up to limit entries before, and as many after it: two requests, wherever it lies. */
   around(seq: number, limit?: number, signal?: AbortSignal): Promise<Message[]>
+  /** The thread of the message seq, with at most limit replies before one (0: the last ones), ascending. `next`: where those before them are asked for; 0: there are none. */
+  thread(seq: number, before?: number, limit?: number, signal?: AbortSignal): Promise<{ thread: Thread; replies: Message[]; next: number }>
+  /** The conversation's threads, that with the newest root first, in pages; `next` is "" after the last one. */
+  threads(cursor?: string, limit?: number, signal?: AbortSignal): Promise<{ threads: Thread[]; next: string }>
   recall(seq: number): Promise<void>
   edit(seq: number, text: string, o?: EditOptions): Promise<void>
   react(seq: number, reaction: string, remove?: boolean): Promise<void>

@@ -1,4 +1,4 @@
-import type { ClientFrame, ServerFrame } from "./wire.js"
+import type { ClientFrame, Entry, ServerFrame } from "./wire.js"
 
 /*
  * The JSON codec (SPEC §1.3). On the wire numbers of 64 bits are strings of digits; after decoding
@@ -53,7 +53,7 @@ const server: Shape = {
 const sync: Shape = { newest }
 const pull: Shape = { from: "u", atMs: "u" }
 const client: Shape = {
-  hello: { sync }, send: { replyTo: "u", poll: { untilMs: "u", endedAtMs: "u" } },
+  hello: { sync }, send: { replyTo: "u", thread: "u", poll: { untilMs: "u", endedAtMs: "u" } },
   received: { seq: "u" }, read: { seq: "u" }, sync, pull, pulls: { pulls: pull }, amend: { target: "u" },
 }
 
@@ -100,6 +100,13 @@ export function decode(text: string): ServerFrame {
 }
 
 const toText = (v: unknown): unknown => (typeof v === "number" ? (v === 0 ? undefined : String(v)) : v)
+
+/** An entry as the answer of a call has it. */
+export function entryFrom(e: object): Entry {
+  const copy = copyShape(e as Plain, entry)
+  convert(copy, entry, toNumber, true)
+  return copy as unknown as Entry
+}
 
 /** Writes a frame. */
 export function encode(frame: ClientFrame): string {

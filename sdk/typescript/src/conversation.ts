@@ -221,8 +221,12 @@ export class Conversation extends Actions implements ChatConversation {
     })
   }
 
-  protected ask<M extends Method>(method: M, request: Request<M>): Promise<Response<M>> {
-    return this.client.call(method, request)
+  protected ask<M extends Method>(method: M, request: Request<M>, signal?: AbortSignal): Promise<Response<M>> {
+    return this.client.call(method, request, signal === undefined ? {} : { signal })
+  }
+
+  protected me(): string {
+    return this.k.meta.user
   }
 
   protected newId(): string {

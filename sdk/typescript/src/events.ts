@@ -29,6 +29,8 @@ export interface EventMap {
   // Passing ones: not repeated after a restart.
   /** A message that `messages` does not have was edited, taken back or the like: who shows it from `history` or `around` reads it again. */
   touched: { conversation: string; seq: number }
+  /** In the thread of `root` something was said (`message`, also the user's own), or the reply `seq` was changed or taken back: who shows it reads it again. */
+  thread: { conversation: string; root: number; seq: number; message: Message | undefined }
   receipt: { conversation: string; user: string; received: number; read: number }
   myState: MyState & { conversation: string }
   typing: { conversation: string; user: string }

@@ -1,7 +1,7 @@
 import { SkeinError } from "./errors.js"
 import { fromBase64, toUuid } from "./ids.js"
 import type { ConversationRecord, OutboxRecord } from "./store.js"
-import { KIND, type Entry, type EntryEvent, type Forward, type GroupMention, type Media, type Pinned, type Poll, type Preview, type Reaction, type Send } from "./wire.js"
+import { KIND, type Entry, type EntryEvent, type Forward, type GroupMention, type Media, type Pinned, type Poll, type Preview, type Reaction, type Replies, type Send } from "./wire.js"
 
 /** Where a message of the user's stands; "" for those of others. delivered and read are told of dms. */
 export type Status = "" | "pending" | "sent" | "delivered" | "read" | "failed"
@@ -29,6 +29,10 @@ export interface Message {
   fallback: string
   extra: Readonly<Record<string, string>>
   replyTo: number
+  /** The root of the thread that it is said in; 0: none, it is a message of the conversation itself. */
+  thread: number
+  /** The thread that begins with it: how many replies, and when the last one was said. */
+  replies: Replies | undefined
   mentions: readonly string[]
   groupMention: GroupMention | undefined
   recalled: boolean
@@ -54,9 +58,9 @@ export function messageOf(e: Entry, user: string, marks?: ConversationRecord): M
   return {
     conversation: e.conversation, seq: e.seq, id: e.id ? toUuid(e.id) : "", sender: e.sender ?? "", own,
     status: statusOf(e, user, marks), error: undefined, atMs: e.storedAtMs,
-    kind: e.kind === KIND.message ? "message" : e.kind === KIND.event ? "event" : "unknown",
+    kind: e.kind === KIND.message || e.kind === KIND.threadReply ? "message" : e.kind === KIND.event ? "event" : "unknown",
     type: e.content?.type ?? "", text: e.content?.text ?? "", data: e.content?.data === undefined ? undefined : fromBase64(e.content.data),
-    fallback: e.content?.fallback ?? "", extra: e.extra ?? {}, replyTo: e.replyTo ?? 0, mentions: e.mentions ?? [], groupMention: e.groupMention,
+    fallback: e.content?.fallback ?? "", extra: e.extra ?? {}, replyTo: e.replyTo ?? 0, thread: e.kind === KIND.threadReply ? e.thread ?? e.target : 0, replies: e.kind === KIND.threadReply ? undefined : e.replies, mentions: e.mentions ?? [], groupMention: e.groupMention,
     recalled: e.recalled ?? false, editedAtMs: e.editedAtMs ?? 0, edits: e.edits ?? 0, reactions: e.reactions ?? [], poll: e.poll,
     pinned: e.pinned, silent: e.silent ?? false, forward: e.forward, media: e.media ?? [], preview: e.preview,
     streaming: e.streaming ?? false, replaced: e.replaced ?? 0, cutOff: e.cutOff ?? false, event: e.event,
@@ -64,7 +68,9 @@ export function messageOf(e: Entry, user: string, marks?: ConversationRecord): M
 }
 
 export function statusOf(e: Entry, user: string, marks: ConversationRecord | undefined): Status {
-  return !!e.sender && e.sender === user && e.kind === KIND.message ? tick(e.seq, marks) : ""
+  if (!e.sender || e.sender !== user) return ""
+  if (e.kind === KIND.threadReply) return "sent" // marks tell nothing of what is said in threads
+  return e.kind === KIND.message ? tick(e.seq, marks) : ""
 }
 
 function tick(seq: number, r: ConversationRecord | undefined): Status {
@@ -78,6 +84,7 @@ export function entryOf(s: Send, user: string): Entry {
   const e: Entry = { conversation, seq: 0, id, sender: user, storedAtMs: 0, kind: KIND.message, content, count: 0, target: 0, amended: 0 }
   const rest = { replyTo, mentions, groupMention, extra, poll, silent, streaming, noPreview, media: s.media?.map((m) => ({ id: m })) }
   for (const [name, v] of Object.entries(rest)) if (v !== undefined) Object.assign(e, { [name]: v })
+  if (s.thread !== undefined) Object.assign(e, { kind: KIND.threadReply, target: s.thread, thread: s.thread })
   return e
 }
 

@@ -18,6 +18,8 @@ export interface SendOptions {
   fallback?: string
   extra?: Record<string, string>
   replyTo?: number
+  /** Says it in the thread of this message, the root: not among `messages`, but in `outbox` until it is stored. SPEC §4.36. */
+  thread?: number
   mentions?: string[]
   groupMention?: GroupMention
   /** The server counts by it; what the options say stands in the content. */
@@ -47,7 +49,7 @@ function isPoll(v: unknown): boolean {
 }
 
 const forms: { [K in keyof SendOptions]-?: (v: unknown) => boolean } = {
-  type: isText, data: (v) => v instanceof Uint8Array, fallback: isText, extra: (v) => isObject(v) && Object.values(v).every(isText), replyTo: isCount,
+  type: isText, data: (v) => v instanceof Uint8Array, fallback: isText, extra: (v) => isObject(v) && Object.values(v).every(isText), replyTo: isCount, thread: isCount,
   mentions: isTexts, groupMention: (v) => v === "GROUP_MENTION_ALL" || v === "GROUP_MENTION_HERE", poll: isPoll, silent: isFlag, noPreview: isFlag,
   media: isTexts, id: isText, signal: isObject,
 }
@@ -72,6 +74,7 @@ export function sendOf(conversation: string, text: string, o: SendOptions): Omit
   if (o.fallback) s.content.fallback = o.fallback
   const { extra, replyTo, mentions, groupMention, poll, silent, noPreview, media } = o
   for (const [name, v] of Object.entries({ extra, replyTo, mentions, groupMention, poll, silent, noPreview, media })) if (v !== undefined) Object.assign(s, { [name]: v })
+  if (o.thread) s.thread = o.thread
   if (o.id !== undefined) s.id = fromUuid(o.id)
   check(s)
   return s

@@ -154,7 +154,13 @@ export interface Entry {
   /** The root of the thread that a reply, or what amends one, is in. SPEC §4.36. */
   thread?: number
   /** The thread that begins with this message; of a reply and its recall what it comes to by then. */
-  replies?: { count?: number; lastAtMs?: number }
+  replies?: Replies
+}
+
+/** A thread, as its root tells it. SPEC §4.36. */
+export interface Replies {
+  count?: number
+  lastAtMs?: number
 }
 
 export interface Newest {
@@ -320,6 +326,7 @@ export interface Send {
   streaming?: boolean
   media?: string[]
   noPreview?: boolean
+  thread?: number
 }
 
 export interface Sync {

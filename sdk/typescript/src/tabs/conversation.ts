@@ -23,8 +23,12 @@ export class SharedConversation extends Actions implements ChatConversation {
     this.summary = tab.mirror<Summary | undefined>(`summary:${id}`, undefined)
   }
 
-  protected ask<M extends Method>(method: M, request: Request<M>): Promise<Response<M>> {
-    return this.tab.call(method, request)
+  protected ask<M extends Method>(method: M, request: Request<M>, signal?: AbortSignal): Promise<Response<M>> {
+    return this.tab.call(method, request, signal === undefined ? {} : { signal })
+  }
+
+  protected me(): string {
+    return this.tab.user
   }
 
   protected newId(): string {
