@@ -191,6 +191,8 @@ export interface MyState {
   unreadAt?: number
   /** For which of its messages the user's devices are woken: `PUSH_LEVEL_ALL`, `PUSH_LEVEL_MENTIONS`, `PUSH_LEVEL_NONE`; missing: as the settings say. */
   pushLevel?: string
+  /** What the user set for threads, by their roots. SPEC §4.36. */
+  threads?: { root: number; read: number; follow?: string }[]
 }
 
 export interface ConversationState {

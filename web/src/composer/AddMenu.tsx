@@ -6,6 +6,8 @@ export interface AddMenuProps {
   disabled: boolean
   /** Something is written. */
   text: boolean
+  /** What is said in a thread is said now, and asks nobody to vote. */
+  thread: boolean
   onFiles: () => void
   onPoll: () => void
   onLater: () => void
@@ -13,15 +15,15 @@ export interface AddMenuProps {
 }
 
 /** What else can be sent than text, and how else. */
-export function AddMenu({ disabled, text, onFiles, onPoll, onLater, onSilent }: AddMenuProps) {
+export function AddMenu({ disabled, text, thread, onFiles, onPoll, onLater, onSilent }: AddMenuProps) {
   const { t } = useLingui()
   return (
     <Menu align="start" side="top" trigger={<IconButton label={t`Add`} disabled={disabled} tooltip={false}><Plus /></IconButton>}>
       <MenuItem icon={<Paperclip />} onClick={onFiles}>{t`Pictures and files`}</MenuItem>
-      <MenuItem icon={<ChartBarBig />} onClick={onPoll}>{t`Poll`}</MenuItem>
-      <MenuLine />
+      {!thread && <MenuItem icon={<ChartBarBig />} onClick={onPoll}>{t`Poll`}</MenuItem>}
+      {(text || !thread) && <MenuLine />}
       {text && <MenuItem icon={<BellOff />} onClick={onSilent}>{t`Send without a sound`}</MenuItem>}
-      <MenuItem icon={<CalendarClock />} onClick={onLater}>{text ? t`Send later` : t`What is sent later`}</MenuItem>
+      {!thread && <MenuItem icon={<CalendarClock />} onClick={onLater}>{text ? t`Send later` : t`What is sent later`}</MenuItem>}
     </Menu>
   )
 }

@@ -29,26 +29,26 @@ const PollDialog = later(() => import("./PollDialog.js").then((m) => m.PollDialo
 const ScheduleDialog = later(() => import("./ScheduleDialog.js").then((m) => m.ScheduleDialog))
 
 /** Where one writes. `thread`: into the thread of that message. */
-export function Composer({ conversation, thread }: { conversation: string; thread?: number }) {
+export function Composer({ conversation, thread = 0 }: { conversation: string; thread?: number }) {
   const barrier = useBarrier(conversation)
   return (
     <div className={s.composer}>
-      <Tray conversation={conversation} />
-      {barrier === undefined ? <Writing key={conversation} conversation={conversation} thread={thread ?? 0} /> : <Blocked conversation={conversation} barrier={barrier} />}
+      <Tray conversation={conversation} thread={thread} />
+      {barrier === undefined ? <Writing key={`${conversation} ${thread}`} conversation={conversation} thread={thread} /> : <Blocked conversation={conversation} barrier={barrier} />}
     </div>
   )
 }
 
-function Writing({ conversation }: { conversation: string; thread: number }) {
+function Writing({ conversation, thread }: { conversation: string; thread: number }) {
   const { t } = useLingui()
   const why = useWhy()
   const client = useClient()
-  const draft = useDraft(conversation)
-  const [talk, { reply, edit }] = useTalk(conversation)
+  const draft = useDraft(conversation, thread)
+  const [talk, { reply, edit }] = useTalk(conversation, thread)
   const group = useGroup(conversation)
   const slow = useSlow(conversation)
   const { typing } = useTyping(conversation)
-  const { all: outgoing } = useOutgoing(conversation)
+  const { all: outgoing } = useOutgoing(conversation, thread)
   const area = useRef<HTMLTextAreaElement>(null)
   const chooser = useRef<HTMLInputElement>(null)
   const [edited, setEdited] = useState("")
@@ -60,10 +60,10 @@ function Writing({ conversation }: { conversation: string; thread: number }) {
   const setText = useCallback((now: string) => (edit === undefined ? draft.set(now) : setEdited(now)), [edit, draft.set])
   const completion = useCompletion({ conversation, text, setText, area, group })
   const voice = useVoice(useCallback((r: Recorded) => {
-    outgoing.add(conversation, { ...r, name: t`voice`, kind: "voice", caption: "", preview: "", width: 0, height: 0 }, talk.getSnapshot().reply?.seq ?? 0, false)
+    outgoing.add(conversation, { ...r, name: t`voice`, kind: "voice", caption: "", preview: "", width: 0, height: 0 }, talk.getSnapshot().reply?.seq ?? 0, false, thread)
     talk.done()
     talk.toEnd()
-  }, [outgoing, conversation, talk, t]))
+  }, [outgoing, conversation, thread, talk, t]))
 
   useEffect(() => {
     talk.focus = () => area.current?.focus()
@@ -89,7 +89,7 @@ function Writing({ conversation }: { conversation: string; thread: number }) {
     if (edit !== undefined) return save(edit, said)
     if (slow > 0) return void toast(t`Slow mode: wait ${slow} s`)
     const replyTo = reply?.seq ?? 0
-    const options = { ...content(said), ...(replyTo > 0 ? { replyTo } : {}), ...(silent ? { silent: true } : {}) }
+    const options = { ...content(said), ...(replyTo > 0 ? { replyTo } : {}), ...(thread > 0 ? { thread } : {}), ...(silent ? { silent: true } : {}) }
     try {
       draft.clear() // in the same frame: the message stands in the timeline
       completion.forget()
@@ -120,7 +120,7 @@ function Writing({ conversation }: { conversation: string; thread: number }) {
   const editLast = (): boolean => {
     const m = talk.lastOwn()
     if (m === undefined) return false
-    const w = { me: client.user, dm: true, admin: false, mayWrite: true, pinByAdmins: true, members: 0, nowMs: client.serverTimeMs(), editWindowMs: client.limits.editWindowMs ?? 0, recallWindowMs: 0 }
+    const w = { me: client.user, dm: true, admin: false, mayWrite: true, inThread: thread > 0, pinByAdmins: true, members: 0, nowMs: client.serverTimeMs(), editWindowMs: client.limits.editWindowMs ?? 0, recallWindowMs: 0 }
     if (!mayOf(m, w).edit) return false
     talk.edit(m)
     return true
@@ -159,7 +159,7 @@ function Writing({ conversation }: { conversation: string; thread: number }) {
       attach(filesIn(e.dataTransfer))
     },
   }
-  useDropOnPage(attach, setOver)
+  useDropOnPage(attach, setOver, thread === 0)
   const later = useMemo<Later | undefined>(() => {
     const said = draft.text.trim()
     return said === "" ? undefined : { conversation, content: { type: "text", text: said }, ...(reply === undefined ? {} : { replyTo: String(reply.seq) }), ...content(said) }
@@ -173,22 +173,22 @@ function Writing({ conversation }: { conversation: string; thread: number }) {
       {voice.recording ? voice.bar : (
         <div className={s.line}>
           <AddMenu
-            disabled={edit !== undefined} text={!empty} onFiles={() => chooser.current?.click()} onPoll={() => setDialog("poll")} onLater={() => setDialog(empty ? "scheduled" : "later")}
+            disabled={edit !== undefined} text={!empty} thread={thread > 0} onFiles={() => chooser.current?.click()} onPoll={() => setDialog("poll")} onLater={() => setDialog(empty ? "scheduled" : "later")}
             onSilent={() => void send(true)}
           />
           <textarea
-            ref={area} className={s.area} rows={1} value={text} dir="auto" placeholder={slow > 0 ? t`Slow mode: ${slow} s` : t`Message`} aria-label={t`Message`} enterKeyHint="send"
+            ref={area} className={s.area} rows={1} value={text} dir="auto" placeholder={slow > 0 ? t`Slow mode: ${slow} s` : thread > 0 ? t`Reply in thread` : t`Message`} aria-label={thread > 0 ? t`Reply in thread` : t`Message`} enterKeyHint="send"
             aria-expanded={completion.open ? true : undefined} aria-controls={completion.open ? completion.listId : undefined} aria-activedescendant={completion.activeId} role={completion.open ? "combobox" : undefined} aria-autocomplete="list"
             onChange={(e) => {
               setText(e.currentTarget.value)
-              if (edit === undefined && e.currentTarget.value !== "") typing()
+              if (edit === undefined && thread === 0 && e.currentTarget.value !== "") typing()
               completion.look()
             }}
             onSelect={() => completion.look()} onKeyDown={onKeyDown} onPaste={onPaste} onBlur={() => completion.close()}
           />
           <EmojiButton onPick={(c) => insert(area, text, setText, c)} />
           {empty && edit === undefined && canRecord() ? <MicButton voice={voice} disabled={slow > 0} /> : (
-            <ContextMenu menu={edit === undefined && <><MenuItem onClick={() => void send(true)}>{t`Send without a sound`}</MenuItem><MenuItem onClick={() => setDialog("later")}>{t`Send later`}</MenuItem></>}>
+            <ContextMenu menu={edit === undefined && <><MenuItem onClick={() => void send(true)}>{t`Send without a sound`}</MenuItem>{thread === 0 && <MenuItem onClick={() => setDialog("later")}>{t`Send later`}</MenuItem>}</>}>
               <IconButton label={edit === undefined ? t`Send` : t`Save`} look="primary" disabled={empty || busy || slow > 0} onPointerDown={(e) => e.preventDefault()} onClick={() => void send()}>
                 {busy ? <Spinner small /> : edit !== undefined ? <Check /> : slow > 0 ? <span className={s.slow}>{slow}</span> : <SendHorizontal />}
               </IconButton>
@@ -201,7 +201,7 @@ function Writing({ conversation }: { conversation: string; thread: number }) {
         <AttachDialog
           chosen={attached} most={client.limits.mediaBytes ?? 0} onClose={() => { for (const r of attached) if (r.preview !== "") URL.revokeObjectURL(r.preview); setAttached([]) }}
           onSend={(all, silent) => {
-            all.forEach((r, i) => outgoing.add(conversation, r, i === 0 ? (reply?.seq ?? 0) : 0, silent))
+            all.forEach((r, i) => outgoing.add(conversation, r, i === 0 ? (reply?.seq ?? 0) : 0, silent, thread))
             setAttached([])
             talk.done()
             talk.toEnd()
@@ -227,11 +227,12 @@ function useGrowing(area: RefObject<HTMLTextAreaElement | null>, text: string): 
   }, [area, text])
 }
 
-/** What is dropped beside the field, on the messages, is meant for it, too. */
-function useDropOnPage(attach: (files: File[]) => void, setOver: (on: boolean) => void): void {
+/** What is dropped beside the field, on the messages, is meant for it, too: for that of the conversation, where a thread is open as well. */
+function useDropOnPage(attach: (files: File[]) => void, setOver: (on: boolean) => void, on: boolean): void {
   const latest = useRef(attach)
   latest.current = attach
   useEffect(() => {
+    if (!on) return undefined
     const hasFiles = (e: globalThis.DragEvent): boolean => e.dataTransfer?.types.includes("Files") === true
     const onOver = (e: globalThis.DragEvent): void => {
       if (!hasFiles(e)) return
@@ -253,7 +254,7 @@ function useDropOnPage(attach: (files: File[]) => void, setOver: (on: boolean) =
       document.removeEventListener("drop", onDrop)
       document.removeEventListener("dragleave", onLeave)
     }
-  }, [setOver])
+  }, [setOver, on])
 }
 
 function insert(area: RefObject<HTMLTextAreaElement | null>, text: string, setText: (now: string) => void, what: string): void {

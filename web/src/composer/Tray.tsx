@@ -6,9 +6,9 @@ import { useOutgoing, type Outgoing } from "./outgoing.js"
 import s from "./Attach.module.css"
 
 /** Files on their way: how far they are, and how to hold, take up or stop them. */
-export function Tray({ conversation }: { conversation: string }) {
+export function Tray({ conversation, thread }: { conversation: string; thread: number }) {
   const { t } = useLingui()
-  const { items, all } = useOutgoing(conversation)
+  const { items, all } = useOutgoing(conversation, thread)
   const why = useWhy()
   if (items.length === 0) return null
   return (

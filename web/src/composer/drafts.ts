@@ -10,7 +10,7 @@ const pauseMs = 1500
 /** SPEC: a draft has at most 4,096 bytes. */
 const mostBytes = 4096
 
-const keyOf = (user: string, conversation: string): string => `skein.draft.${user}.${conversation}`
+const keyOf = (user: string, conversation: string, thread: number): string => `skein.draft.${user}.${conversation}${thread > 0 ? `.${thread}` : ""}`
 
 function readLocal(key: string): string | undefined {
   return localStorage.getItem(key) ?? undefined
@@ -44,10 +44,12 @@ export interface Draft {
   clear: () => void
 }
 
-export function useDraft(conversation: string): Draft {
+/** That of a thread stays in this browser. */
+export function useDraft(conversation: string, thread: number): Draft {
   const client = useClient()
-  const key = keyOf(client.user, conversation)
-  const remote = useView(client.conversation(conversation).summary)?.mine.draft ?? ""
+  const key = keyOf(client.user, conversation, thread)
+  const own = useView(client.conversation(conversation).summary)?.mine.draft ?? ""
+  const remote = thread > 0 ? "" : own
   const [text, setText] = useState(() => readLocal(key) ?? remote)
   /** What the server has, as far as it is known here. */
   const told = useRef(remote)
@@ -58,11 +60,11 @@ export function useDraft(conversation: string): Draft {
     clearTimeout(timer.current)
     timer.current = undefined
     const now = fitting(mine.current)
-    if (now === told.current) return
+    if (now === told.current || thread > 0) return
     const before = told.current
     told.current = now
     client.conversation(conversation).setMyState({ draft: now }).catch(() => { told.current = before }) // it stays in this browser
-  }, [client, conversation])
+  }, [client, conversation, thread])
 
   const set = useCallback((now: string) => {
     mine.current = now

@@ -25,6 +25,7 @@ export interface Outgoing extends Ready {
   key: number
   conversation: string
   replyTo: number
+  thread: number
   silent: boolean
   upload: UploadItem | undefined
   /** The upload is there, and the message could not be put into the outbox. */
@@ -59,13 +60,13 @@ class Outgoings {
     for (const f of [...this.listeners]) f()
   }
 
-  add(conversation: string, r: Ready, replyTo: number, silent: boolean): void {
+  add(conversation: string, r: Ready, replyTo: number, silent: boolean, thread = 0): void {
     const about: UploadAbout = { name: r.name }
     if (r.durationMs > 0) about.durationMs = Math.round(r.durationMs)
     if (r.width > 0) Object.assign(about, { width: r.width, height: r.height })
     if (r.waveform !== undefined) about.waveform = r.waveform
     const { key, done } = this.uploads.add(r.blob, about)
-    const job: Job = { ...r, key, uploaded: key, conversation, replyTo, silent, error: undefined }
+    const job: Job = { ...r, key, uploaded: key, conversation, replyTo, thread, silent, error: undefined }
     this.jobs = [...this.jobs, job]
     const before = this.last.get(conversation) ?? Promise.resolve()
     const after = Promise.allSettled([before, this.sent(job, done)]).then(() => undefined)
@@ -89,7 +90,7 @@ class Outgoings {
   private async post(j: Job, id: string): Promise<void> {
     const { text, fallback } = bodyFor(j, id)
     const conversation = this.client.conversation(j.conversation)
-    const options = { type: j.kind, media: [id], fallback, ...(j.replyTo > 0 ? { replyTo: j.replyTo } : {}), ...(j.silent ? { silent: true } : {}) }
+    const options = { type: j.kind, media: [id], fallback, ...(j.replyTo > 0 ? { replyTo: j.replyTo } : {}), ...(j.thread > 0 ? { thread: j.thread } : {}), ...(j.silent ? { silent: true } : {}) }
     await conversation.post(text, options)
     this.forget(j.key)
   }
@@ -105,7 +106,7 @@ class Outgoings {
     if (job === undefined || upload === undefined) return
     if (upload.state === "paused" || upload.state === "running") return this.uploads.resume(key)
     this.forget(key)
-    this.add(job.conversation, job, job.replyTo, job.silent)
+    this.add(job.conversation, job, job.replyTo, job.silent, job.thread)
   }
 
   forget(key: number): void {
@@ -119,7 +120,7 @@ class Outgoings {
 
 const all = new WeakMap<ChatClient, Outgoings>()
 
-export function useOutgoing(conversation: string): { items: readonly Outgoing[]; all: Outgoings } {
+export function useOutgoing(conversation: string, thread: number): { items: readonly Outgoing[]; all: Outgoings } {
   const client = useClient()
   const one = useMemo(() => {
     let found = all.get(client)
@@ -127,7 +128,7 @@ export function useOutgoing(conversation: string): { items: readonly Outgoing[];
     return found
   }, [client])
   const items = useSyncExternalStore(one.subscribe, one.getSnapshot)
-  return { items: useMemo(() => items.filter((i) => i.conversation === conversation), [items, conversation]), all: one }
+  return { items: useMemo(() => items.filter((i) => i.conversation === conversation && i.thread === thread), [items, conversation, thread]), all: one }
 }
 
 const mimeOf = (r: Ready): string => (r.blob.type === "" ? "application/octet-stream" : r.blob.type.split(";")[0]!)

@@ -1,5 +1,5 @@
 import { Plural, Trans, useLingui } from "@lingui/react/macro"
-import { Ban, Eraser, Images, Link2, LogOut, Megaphone, Pencil, Settings2, Trash2, UserRoundCheck, UsersRound } from "lucide-react"
+import { Ban, Eraser, Images, Link2, LogOut, Megaphone, MessagesSquare, Pencil, Settings2, Trash2, UserRoundCheck, UsersRound } from "lucide-react"
 import { useState } from "react"
 import { useLocation, useSearchParams } from "wouter"
 import { dm } from "@skein-im/client"
@@ -19,6 +19,7 @@ import { Nickname } from "./Nickname.js"
 import { Pane, Way } from "./Pane.js"
 import { powersIn, type Group } from "./powers.js"
 import { Retention } from "./Retention.js"
+import { Threads } from "./Threads.js"
 import { useGroup } from "./useGroup.js"
 import s from "./Groups.module.css"
 
@@ -30,14 +31,22 @@ export function Details({ conversation }: { conversation: string }) {
   if (search.has("media")) {
     return <Pane title={t`Pictures, files, links`} onBack={() => go(`/c/${conversation}/details`, { replace: true })}><Gallery conversation={conversation} /></Pane>
   }
+  if (search.has("threads")) {
+    return <Pane title={t`Threads`} onBack={() => go(`/c/${conversation}/details`, { replace: true })}><Threads conversation={conversation} /></Pane>
+  }
   if (conversation.startsWith("grp:")) return <OfGroup conversation={conversation} />
   return <OfDirect conversation={conversation} />
 }
 
-/** The door to what was sent besides words. Its page has an address of its own. */
+/** The doors to what was sent besides words, and to what was said in threads. Their pages have addresses of their own. */
 function MediaDoor({ conversation }: { conversation: string }) {
   const [, go] = useLocation()
-  return <section className={s.block}><Way icon={<Images />} onClick={() => go(`/c/${conversation}/details?media`)}><Trans>Pictures, files, links</Trans></Way></section>
+  return (
+    <section className={s.block}>
+      <Way icon={<Images />} onClick={() => go(`/c/${conversation}/details?media`)}><Trans>Pictures, files, links</Trans></Way>
+      <Way icon={<MessagesSquare />} onClick={() => go(`/c/${conversation}/details?threads`)}><Trans>Threads</Trans></Way>
+    </section>
+  )
 }
 
 function useClose(conversation: string): () => void {

@@ -28,7 +28,7 @@ export function Hit({ found, place }: { found: Found; place: string | undefined 
   const spans = snippetOf(e?.content ?? {}, found.matches ?? [])
   const media = e?.media?.find((m) => m.thumbnail === true)
   const picture = media?.id === undefined ? undefined : { id: media.id, conversation: e?.conversation ?? "", seq: Number(e?.seq ?? 0) }
-  const href = `/c/${e?.conversation ?? ""}/m/${e?.seq ?? ""}`
+  const href = Number(e?.thread ?? 0) > 0 ? `/c/${e?.conversation ?? ""}/t/${e?.thread ?? ""}` : `/c/${e?.conversation ?? ""}/m/${e?.seq ?? ""}`
   return (
     <li className={s.hit}>
       <PersonAvatar user={sender} size="s" />

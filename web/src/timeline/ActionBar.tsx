@@ -1,6 +1,6 @@
 import { useState } from "react"
 import { useLingui } from "@lingui/react/macro"
-import { Ellipsis, Forward, Pencil, Reply, SmilePlus } from "lucide-react"
+import { Ellipsis, Forward, MessageSquareReply, Pencil, Reply, SmilePlus } from "lucide-react"
 import type { Message } from "@skein-im/client"
 import { IconButton, Menu, Popover, later } from "../ui/index.js"
 import { useActs } from "./acts.js"
@@ -23,6 +23,7 @@ export function ActionBar({ message: m }: { message: Message }) {
         </Popover>
       )}
       {may.reply && <IconButton small label={t`Reply`} onClick={() => acts.reply(m)}><Reply /></IconButton>}
+      {may.thread && <IconButton small label={t`Reply in thread`} onClick={() => acts.thread(m)}><MessageSquareReply /></IconButton>}
       {may.edit ? <IconButton small label={t`Edit`} onClick={() => acts.edit(m)}><Pencil /></IconButton> : may.forward && <IconButton small label={t`Forward`} onClick={() => acts.forward(m)}><Forward /></IconButton>}
       <Menu trigger={<IconButton small label={t`More`} tooltip={false}><Ellipsis /></IconButton>}><MessageMenu message={m} /></Menu>
     </div>

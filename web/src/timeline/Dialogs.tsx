@@ -57,10 +57,10 @@ function Recall({ message: m, onClose }: Of) {
 function DeleteForMe({ messages, onClose }: { messages: readonly Message[]; onClose: () => void }) {
   const { t } = useLingui()
   const client = useClient()
-  const { conversation } = useScene()
+  const { conversation, thread } = useScene()
   const run = async (): Promise<void> => {
     await client.conversation(conversation).deleteForMe(...messages.map((m) => m.seq).filter((n) => n > 0))
-    talkOf(client, conversation).endSelection()
+    talkOf(client, conversation, thread).endSelection()
   }
   return (
     <Confirm open onClose={onClose} title={t`${plural(messages.length, { one: "Delete the message for you?", other: "Delete # messages for you?" })}`} action={t`Delete for me`} danger onConfirm={run}>

@@ -13,6 +13,7 @@ import { bodyOf } from "./body.js"
 import { onlyEmoji } from "./markdown.js"
 import { Quote } from "./Quote.js"
 import { Reactions } from "./Reactions.js"
+import { Replies } from "./Replies.js"
 import { Status } from "./Status.js"
 import { useStreamed } from "./streamed.js"
 import s from "./Message.module.css"
@@ -63,6 +64,7 @@ export const Message = memo(function Message({ message: m, first, last, selectin
           <Foot m={m} scene={scene} />
         </div>
         {!m.recalled && <Reactions message={m} />}
+        {m.replies !== undefined && scene.thread === 0 && <Replies message={m} />}
         {m.status === "failed" && <Failed m={m} />}
       </div>
       {hover && !selecting && m.seq > 0 && !m.recalled && <ActionBar message={m} />}

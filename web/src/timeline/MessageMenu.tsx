@@ -1,5 +1,5 @@
 import { useLingui } from "@lingui/react/macro"
-import { CheckSquare, Copy, Eye, Forward, History, Pencil, Pin, PinOff, Reply, Smile, Trash2, Undo2 } from "lucide-react"
+import { CheckSquare, Copy, Eye, Forward, History, MessageSquareReply, Pencil, Pin, PinOff, Reply, Smile, Trash2, Undo2 } from "lucide-react"
 import type { Message } from "@skein-im/client"
 import { MenuItem, MenuLine, MenuTile, cx } from "../ui/index.js"
 import { useActs } from "./acts.js"
@@ -22,6 +22,7 @@ export function MessageMenu({ message: m }: { message: Message }) {
         </div>
       )}
       {may.reply && <MenuItem icon={<Reply />} keys="R" onClick={() => acts.reply(m)}>{t`Reply`}</MenuItem>}
+      {may.thread && <MenuItem icon={<MessageSquareReply />} keys="T" onClick={() => acts.thread(m)}>{t`Reply in thread`}</MenuItem>}
       {may.edit && <MenuItem icon={<Pencil />} keys="E" onClick={() => acts.edit(m)}>{t`Edit`}</MenuItem>}
       {may.copy && <MenuItem icon={<Copy />} keys="C" onClick={() => acts.copy(m)}>{t`Copy the text`}</MenuItem>}
       {may.forward && <MenuItem icon={<Forward />} keys="F" onClick={() => acts.forward(m)}>{t`Forward`}</MenuItem>}
@@ -29,7 +30,7 @@ export function MessageMenu({ message: m }: { message: Message }) {
       {may.readers && <MenuItem icon={<Eye />} onClick={() => acts.readers(m)}>{t`Read by`}</MenuItem>}
       {m.reactions.length > 0 && <MenuItem icon={<Smile />} onClick={() => acts.reactions(m)}>{t`Who reacted`}</MenuItem>}
       {m.editedAtMs > 0 && !m.recalled && <MenuItem icon={<History />} onClick={() => acts.edits(m)}>{t`What it said before`}</MenuItem>}
-      {may.deleteForMe && <MenuItem icon={<CheckSquare />} keys="S" onClick={() => acts.select(m)}>{t`Select`}</MenuItem>}
+      {may.select && <MenuItem icon={<CheckSquare />} keys="S" onClick={() => acts.select(m)}>{t`Select`}</MenuItem>}
       {(may.recall || may.deleteForMe) && <MenuLine />}
       {may.recall && <MenuItem icon={<Undo2 />} danger onClick={() => acts.recall(m)}>{t`Take back`}</MenuItem>}
       {may.deleteForMe && <MenuItem icon={<Trash2 />} danger onClick={() => acts.deleteForMe(m)}>{t`Delete for me`}</MenuItem>}

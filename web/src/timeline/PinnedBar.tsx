@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from "react"
 import { Plural, Trans, useLingui } from "@lingui/react/macro"
 import { List, Pin } from "lucide-react"
+import { useLocation } from "wouter"
 import type { Message, Response } from "@skein-im/client"
 import { useClient, useEvent } from "@skein-im/react"
 import { Dialog, IconButton } from "../ui/index.js"
@@ -16,6 +17,7 @@ const togetherMs = 250
 /** What is pinned, the last one first; a tap goes there, and on to the one pinned before. */
 export function PinnedBar({ conversation, onOpen }: { conversation: string; onOpen: (seq: number) => void }) {
   const { t } = useLingui()
+  const [, go] = useLocation()
   const [all, setAll] = useState<readonly Entry[]>([])
   const [at, setAt] = useState(0)
   const [listed, setListed] = useState(false)
@@ -32,7 +34,7 @@ export function PinnedBar({ conversation, onOpen }: { conversation: string; onOp
   })
   const one = all[at % Math.max(1, all.length)]
   if (one === undefined) return null
-  const open = (e: Entry): void => onOpen(Number(e.seq))
+  const open = (e: Entry): void => (Number(e.thread ?? 0) > 0 ? go(`/c/${conversation}/t/${e.thread ?? ""}`) : onOpen(Number(e.seq)))
   return (
     <div className={s.pins}>
       <Pin aria-hidden="true" />

@@ -1,4 +1,4 @@
-import { memo, useCallback, useMemo } from "react"
+import { memo, useCallback, useMemo, type ReactNode } from "react"
 import { Trans } from "@lingui/react/macro"
 import type { Message as Said } from "@skein-im/client"
 import { cx } from "../ui/index.js"
@@ -17,12 +17,14 @@ export interface RowsProps {
   busy: boolean
   selected: ReadonlySet<number> | undefined
   marked: number
+  /** Between the root of a thread and its replies. */
+  divider?: ReactNode
 }
 
 /** The rows of a timeline by their days. Those with data-key hold the reader's place: see useScroller. */
-export const Rows = memo(function Rows({ rows, busy, selected, marked }: RowsProps) {
-  const { conversation } = useScene()
-  const [talk] = useTalk(conversation)
+export const Rows = memo(function Rows({ rows, busy, selected, marked, divider }: RowsProps) {
+  const { conversation, thread } = useScene()
+  const [talk] = useTalk(conversation, thread)
   const onKey = useKeys(useActs(), talk)
   const onSelect = useCallback((m: Said) => talk.select(m.seq), [talk])
   const days = useMemo(() => byDay(rows), [rows])
@@ -34,6 +36,7 @@ export const Rows = memo(function Rows({ rows, busy, selected, marked }: RowsPro
           {all.map((r) => (
             <div key={r.key} data-key={r.key} data-seq={"message" in r ? r.message.seq : 0} className={cx(r.kind === "event" && s.event)}>
               {r.kind === "unread" && <div className={s.unread} role="separator"><Trans>Unread</Trans></div>}
+              {r.kind === "replies" && divider}
               {r.kind === "event" && <p className={s.line}><EventLine message={r.message} /></p>}
               {r.kind === "message" && (
                 <Message

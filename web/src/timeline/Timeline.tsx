@@ -92,7 +92,7 @@ function One({ conversation, focusSeq }: { conversation: string; focusSeq: numbe
 
   const jumpNow = useCallback((seq: number) => void jump(seq), [jump])
   const scene = useMemo<Scene>(() => ({
-    conversation, me: client.user, dm: !conversation.startsWith("grp:"), group, names, mayWrite: barrier === undefined || barrier.react, jump: jumpNow, stretch,
+    conversation, thread: 0, me: client.user, dm: !conversation.startsWith("grp:"), group, names, mayWrite: barrier === undefined || barrier.react, jump: jumpNow, stretch,
     view: setViewed, profile: (user) => go(`/people/${user}`), dialog: setDialog,
   }), [conversation, client, group, names, barrier, jumpNow, stretch, go])
   const selecting = talking.selected !== undefined

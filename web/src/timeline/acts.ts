@@ -1,5 +1,6 @@
 import { useMemo } from "react"
 import { useLingui } from "@lingui/react/macro"
+import { useLocation } from "wouter"
 import type { Message } from "@skein-im/client"
 import { useClient } from "@skein-im/react"
 import { toast, useWhy } from "../ui/index.js"
@@ -11,6 +12,8 @@ import { talkOf } from "./talk.js"
 export interface Acts {
   may: (m: Message) => May
   reply: (m: Message) => void
+  /** Opens its thread. */
+  thread: (m: Message) => void
   react: (m: Message, reaction: string) => void
   edit: (m: Message) => void
   recall: (m: Message) => void
@@ -30,16 +33,18 @@ export function useActs(): Acts {
   const client = useClient()
   const scene = useScene()
   const why = useWhy()
+  const [, go] = useLocation()
   return useMemo(() => {
     const conversation = client.conversation(scene.conversation)
-    const talk = talkOf(client, scene.conversation)
+    const talk = talkOf(client, scene.conversation, scene.thread)
     const tell = (p: Promise<unknown>): void => void p.catch((e: unknown) => toast(why(e), { tone: "error" }))
     return {
       may: (m) => mayOf(m, {
-        me: scene.me, dm: scene.dm, admin: isAdmin(scene.group), mayWrite: scene.mayWrite, pinByAdmins: scene.group.group?.whoMayPin !== "GROUP_POWER_ALL",
+        me: scene.me, dm: scene.dm, admin: isAdmin(scene.group), mayWrite: scene.mayWrite, inThread: scene.thread > 0, pinByAdmins: scene.group.group?.whoMayPin !== "GROUP_POWER_ALL",
         members: scene.group.group?.members ?? 0, nowMs: client.serverTimeMs(), editWindowMs: client.limits.editWindowMs ?? 0, recallWindowMs: client.limits.recallWindowMs ?? 0,
       }),
       reply: (m) => talk.reply(m),
+      thread: (m) => go(`/c/${m.conversation}/t/${m.seq}`),
       react: (m, reaction) => {
         const mine = m.reactions.find((r) => r.reaction === reaction)?.mine === true
         tell(conversation.react(m.seq, reaction, mine))
@@ -55,5 +60,5 @@ export function useActs(): Acts {
       reactions: (m) => scene.dialog({ t: "reactions", message: m }),
       deleteForMe: (m) => scene.dialog({ t: "deleteForMe", message: m }),
     }
-  }, [client, scene])
+  }, [client, scene, go])
 }

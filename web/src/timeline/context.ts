@@ -7,6 +7,8 @@ import type { Stretch } from "./stretch.js"
 /** What every message of a timeline needs to know of its conversation. It changes seldom. */
 export interface Scene {
   conversation: string
+  /** The root of the thread that is shown; 0: the conversation itself. */
+  thread: number
   me: string
   dm: boolean
   group: GroupState

@@ -6,6 +6,7 @@ const together = 5 * 60_000
 export type Row =
   | { kind: "date"; key: string; atMs: number }
   | { kind: "unread"; key: string }
+  | { kind: "replies"; key: "replies" }
   | { kind: "event"; key: string; message: Message }
   | { kind: "message"; key: string; message: Message; first: boolean; last: boolean }
 
@@ -52,6 +53,13 @@ export function rowsOf(messages: readonly Message[], unreadAfter: number): Row[]
   return rows
 }
 
+/** Of a thread: its root, a line, and the replies. A day stands once above both. */
+export function threadRows(root: Message, replies: readonly Message[], unreadAfter: number): Row[] {
+  const head = rowsOf([root], -1)
+  const tail = rowsOf(replies, unreadAfter)
+  return [...head, { kind: "replies", key: "replies" }, ...(head[0]?.key === tail[0]?.key ? tail.slice(1) : tail)]
+}
+
 function joins(a: Message, b: Message): boolean {
   return a.sender === b.sender && b.atMs - a.atMs < together && !a.recalled && !b.recalled
 }
@@ -64,7 +72,7 @@ const fields = [
 export function same(a: Message, b: Message): boolean {
   if (a === b) return true
   const lists = (x: readonly unknown[], y: readonly unknown[]): boolean => x === y || (x.length === 0 && y.length === 0)
-  return fields.every((f) => a[f] === b[f]) && lists(a.reactions, b.reactions) && lists(a.media, b.media) && a.pinned?.atMs === b.pinned?.atMs && a.error?.code === b.error?.code
+  return fields.every((f) => a[f] === b[f]) && lists(a.reactions, b.reactions) && lists(a.media, b.media) && a.replies?.count === b.replies?.count && a.pinned?.atMs === b.pinned?.atMs && a.error?.code === b.error?.code
 }
 
 export function sameRow(a: Row, b: Row): boolean {

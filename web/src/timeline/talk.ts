@@ -60,15 +60,17 @@ export class Talk {
 
 const talks = new WeakMap<ChatClient, Map<string, Talk>>()
 
-export function talkOf(client: ChatClient, conversation: string): Talk {
+/** Each thread has one of its own. */
+export function talkOf(client: ChatClient, conversation: string, thread = 0): Talk {
   let all = talks.get(client)
   if (all === undefined) talks.set(client, (all = new Map()))
-  let talk = all.get(conversation)
-  if (talk === undefined) all.set(conversation, (talk = new Talk()))
+  const key = `${conversation} ${thread}`
+  let talk = all.get(key)
+  if (talk === undefined) all.set(key, (talk = new Talk()))
   return talk
 }
 
-export function useTalk(conversation: string): [Talk, TalkState] {
-  const talk = talkOf(useClient(), conversation)
+export function useTalk(conversation: string, thread = 0): [Talk, TalkState] {
+  const talk = talkOf(useClient(), conversation, thread)
   return [talk, useSyncExternalStore(talk.subscribe, talk.getSnapshot)]
 }

@@ -4,7 +4,7 @@ import type { Acts } from "./acts.js"
 import type { Talk } from "./talk.js"
 
 /** Keys on a message that has the focus. What they do is in its menu, too; the menu key opens that. */
-const keys = { r: "reply", e: "edit", c: "copy", f: "forward", p: "pin", s: "select", Delete: "deleteForMe" } as const
+const keys = { r: "reply", t: "thread", e: "edit", c: "copy", f: "forward", p: "pin", s: "select", Delete: "deleteForMe" } as const
 
 function actOf(key: string): (typeof keys)[keyof typeof keys] | undefined {
   const name = key.length === 1 ? key.toLowerCase() : key
@@ -41,6 +41,6 @@ export function useKeys(acts: Acts, talk: Talk): (e: KeyboardEvent, m: Message) 
     if (name === undefined) return
     e.preventDefault()
     const may = acts.may(m)
-    if (name === "select" ? may.deleteForMe : may[name]) acts[name](m)
+    if (may[name]) acts[name](m)
   }, [acts, talk])
 }
