@@ -12,7 +12,6 @@ import { useGroup } from "./group.js"
 import { JumpButtons } from "./JumpButtons.js"
 import { useNames } from "./names.js"
 import { News } from "./News.js"
-import { PinnedBar } from "./PinnedBar.js"
 import { keyOf, rowsOf, settle, type Row } from "./rows.js"
 import { Rows } from "./Rows.js"
 import { Stretch } from "./stretch.js"
@@ -24,6 +23,7 @@ import { useBarrier } from "../composer/barrier.js"
 import s from "./Timeline.module.css"
 
 const MessageMenu = later(() => import("./MessageMenu.js").then((m) => m.MessageMenu))
+const PinnedBar = later(() => import("./PinnedBar.js").then((m) => m.PinnedBar))
 const Dialogs = later(() => import("./Dialogs.js").then((m) => m.Dialogs))
 const SelectBar = later(() => import("./SelectBar.js").then((m) => m.SelectBar))
 const Viewer = later(() => import("./Viewer.js").then((m) => m.Viewer))
