@@ -61,6 +61,7 @@ export class Stretch {
     this.ends = [
       this.conversation.messages.subscribe(() => this.changed()),
       this.conversation.summary.subscribe(() => this.changed()),
+      this.client.on("state", (e) => { if (e.state === "connected" && this.error?.code === "offline") this.retry() }), // what was asked for before there was a connection
       this.client.on("touched", (e) => void (ours(e.conversation) && this.reread(e.seq))),
       this.client.on("myState", (e) => {
         if (!ours(e.conversation) || this.far === undefined) return
