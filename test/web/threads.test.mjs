@@ -30,7 +30,7 @@ after(async () => {
   await server?.stop()
 })
 
-const pane = (page) => page.getByRole("complementary", { name: "Thread" })
+const pane = (page) => page.getByRole("complementary", { name: "Thread" }).or(page.getByRole("main", { name: "Thread" })) // on a phone it is the main part
 const field = (page) => pane(page).getByPlaceholder("Reply in thread", { exact: true })
 const reply = async (page, text) => {
   await field(page).fill(text)
@@ -104,8 +104,10 @@ test("a long thread is read in pages, back to its first reply; its list leads to
   await ann.page.getByRole("button", { name: "who brings the tea?" }).click()
   await inPane(ann.page, "cup 70").waitFor()
   assert.equal(await inPane(ann.page, "I do, green").count(), 0)
-  await pane(ann.page).getByRole("region", { name: "Messages of the thread" }).evaluate((e) => (e.scrollTop = 0))
-  await inPane(ann.page, "I do, green").waitFor()
+  await until("the first reply is there", async () => {
+    await pane(ann.page).getByRole("region", { name: "Messages of the thread" }).evaluate((e) => (e.scrollTop = 0))
+    return (await inPane(ann.page, "I do, green").count()) > 0
+  })
 })
 
 test("on a phone the thread has the whole screen; one that is not there says so", async () => {

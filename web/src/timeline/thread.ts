@@ -31,6 +31,7 @@ export class ThreadStore {
   private timer: ReturnType<typeof setTimeout> | undefined
   private stop = new AbortController()
   private again = false
+  private wantsOlder = false
 
   constructor(private readonly client: ChatClient, private readonly id: string, private readonly root: number) {}
 
@@ -95,7 +96,9 @@ export class ThreadStore {
 
   /** Reads the page before what is here. */
   async older(): Promise<void> {
-    if (this.shown.loading !== "" || this.next === 0) return
+    if (this.next === 0) return
+    this.wantsOlder = this.shown.loading === "last" // then it follows on that
+    if (this.shown.loading !== "") return
     await this.load("older", async (signal) => {
       const r = await this.client.conversation(this.id).thread(this.root, this.next, page, signal)
       const first = this.shown.replies[0]?.seq ?? Infinity
@@ -113,9 +116,14 @@ export class ThreadStore {
     } catch (e) {
       this.set(signal.aborted ? { loading: "" } : { loading: "", error: errorFrom(e) })
     }
-    if (signal.aborted || !this.again) return
-    this.again = false
-    await this.read()
+    if (signal.aborted) return
+    if (this.again) {
+      this.again = false
+      await this.read()
+    } else if (this.wantsOlder && this.shown.error === undefined) {
+      this.wantsOlder = false
+      await this.older()
+    }
   }
 
   private heard(e: EventMap["thread"]): void {
