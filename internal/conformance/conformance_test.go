@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -24,6 +25,7 @@ func start(t *testing.T, settings []string) (*Server, error) {
 	cfg.Data, cfg.HTTP.Listen, cfg.Admin.Listen = t.TempDir(), "127.0.0.1:0", ""
 	cfg.Listeners = []string{"tcp://127.0.0.1:0"}
 	cfg.Gateway.DrainTime = 0
+	cfg.Messaging.StreamStore = config.Duration(30 * time.Second) // a transcript that takes long has no further entries
 	for _, kv := range settings {
 		key, value, _ := strings.Cut(kv, "=")
 		if err := cfg.Set(key, value); err != nil {
