@@ -107,9 +107,10 @@ func TestPushSubscriptionIsChecked(t *testing.T) {
 func TestPushLevelOfAConversation(t *testing.T) {
 	w := newWorld(t)
 	s := w.scene(asFriend)
-	set := func(level wire.PushLevel) (got wire.SetMyStateResponse) {
+	set := func(level wire.PushLevel) *wire.SetMyStateResponse {
 		t.Helper()
-		w.must(s.me.token, "MessageService/SetMyState", &wire.SetMyStateRequest{Conversation: s.chat, PushLevel: level.Enum()}, &got)
+		got := &wire.SetMyStateResponse{}
+		w.must(s.me.token, "MessageService/SetMyState", &wire.SetMyStateRequest{Conversation: s.chat, PushLevel: level.Enum()}, got)
 		return got
 	}
 	if got := set(wire.PushLevel_PUSH_LEVEL_MENTIONS); got.State.GetPushLevel() != wire.PushLevel_PUSH_LEVEL_MENTIONS {

@@ -181,6 +181,7 @@ test("people find each other: asked, accepted, written to", async () => {
   const { user: dans } = await server.login("dan")
   const { user: eves } = await server.login("eve")
   await open(d, server.url, dm(dans, eves))
+  await d.getByText("Say hello.").waitFor() // it does not look as if it loaded
   await say(d, "hello Eve")
   await open(e, server.url, dm(dans, eves))
   await message(e, "hello Eve").waitFor()

@@ -3,7 +3,7 @@ import { Plural, Trans, useLingui } from "@lingui/react/macro"
 import { MessagesSquare } from "lucide-react"
 import { useLocation } from "wouter"
 import type { Message as Said } from "@skein-im/client"
-import { useClient, useEvent, useView } from "@skein-im/react"
+import { useClient, useConnection, useEvent, useView } from "@skein-im/react"
 import { ContextMenu, Empty, ErrorNote, Loading, Spinner, later } from "../ui/index.js"
 import { SceneProvider, type OpenDialog, type Scene } from "./context.js"
 import { hasWords } from "./EventLine.js"
@@ -96,7 +96,10 @@ function One({ conversation, focusSeq }: { conversation: string; focusSeq: numbe
     view: setViewed, profile: (user) => go(`/people/${user}`), dialog: setDialog,
   }), [conversation, client, group, names, barrier, jumpNow, stretch, go])
   const selecting = talking.selected !== undefined
-  const empty = shown.complete && rows.length === 0 && summary !== undefined
+  const online = useConnection().state === "connected"
+  // A direct chat that nobody wrote in is in no list: once all is synced, there is nothing to wait for.
+  const fresh = summary === undefined && scene.dm && online
+  const empty = rows.length === 0 && (fresh || (shown.complete && summary !== undefined))
 
   return (
     <SceneProvider value={scene}>
@@ -118,7 +121,7 @@ function One({ conversation, focusSeq }: { conversation: string; focusSeq: numbe
           </div>
         </ContextMenu>
         {empty && <div className={s.empty}><Empty icon={<MessagesSquare />} title={t`Nothing here yet`}>{scene.mayWrite ? t`Say hello.` : undefined}</Empty></div>}
-        {(shown.loading === "jump" || (summary === undefined && rows.length === 0)) && <div className={s.empty}><Loading /></div>}
+        {(shown.loading === "jump" || (summary === undefined && rows.length === 0 && !fresh)) && <div className={s.empty}><Loading /></div>}
         <JumpButtons away={reading.away || !shown.follows} unread={summary?.unread ?? 0} mentions={summary?.unreadMentions ?? 0} onEnd={() => {
           const line = rows.find((r) => r.kind === "unread")
           if (line !== undefined && reading.below(scroll, "unread")) scroll.aim({ key: "unread", at: 0.1 })
