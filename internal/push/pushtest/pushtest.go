@@ -149,7 +149,10 @@ func CheckAuthorization(header, audience string, now time.Time) error {
 	if err != nil || len(sig) != 64 {
 		return errors.New("the signature is none")
 	}
-	key := &ecdsa.PublicKey{Curve: elliptic.P256(), X: new(big.Int).SetBytes(point[1:33]), Y: new(big.Int).SetBytes(point[33:])}
+	key, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), point)
+	if err != nil {
+		return err
+	}
 	hash := sha256.Sum256([]byte(jwt[0] + "." + jwt[1]))
 	if !ecdsa.Verify(key, hash[:], new(big.Int).SetBytes(sig[:32]), new(big.Int).SetBytes(sig[32:])) {
 		return errors.New("the signature is wrong")
