@@ -1,4 +1,5 @@
 import { SkeinError } from "@skein-im/client"
+import { toBase64url } from "../settings/base64url.js"
 import { http } from "./http.js"
 
 /*
@@ -8,17 +9,13 @@ import { http } from "./http.js"
 
 const key = "skein.provider"
 
-function base64url(b: Uint8Array): string {
-  return btoa(String.fromCharCode(...b)).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "")
-}
-
 /** Whether this page can: it needs a secure context for the hash. */
 export const canProvider = (): boolean => globalThis.crypto.subtle !== undefined
 
 /** Sends the browser to the provider. Where the deployment does not send people back here, the server's page shows a code to copy. */
 export async function beginProvider(provider: string): Promise<void> {
-  const verifier = base64url(crypto.getRandomValues(new Uint8Array(32)))
-  const challenge = base64url(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(verifier))))
+  const verifier = toBase64url(crypto.getRandomValues(new Uint8Array(32)).buffer)
+  const challenge = toBase64url(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(verifier)))
   const r = await http("skein.v1.AccountService/BeginProviderLogin", { provider, challenge, returnTo: `${location.origin}/login` })
     .catch((e: unknown) => {
       if (e instanceof SkeinError && e.code === "invalid_argument") return http("skein.v1.AccountService/BeginProviderLogin", { provider, challenge })

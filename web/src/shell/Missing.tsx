@@ -2,6 +2,6 @@ import { t } from "@lingui/core/macro"
 import { Empty } from "../ui/index.js"
 
 /** There is nothing at this address. */
-export function Missing({ name }: { name?: string }) {
-  return <Empty title={t`There is nothing here`}>{name}</Empty>
+export function Missing() {
+  return <Empty title={t`There is nothing here`} />
 }

@@ -1,24 +1,6 @@
-import { createElement, lazy, type ComponentType } from "react"
-import { Missing } from "./Missing.js"
+import { lazy } from "react"
 
-/*
- * The rooms of the app, each loaded when it is first entered. What a room is given is fixed here.
- */
-
-const files = import.meta.glob<Record<string, unknown>>([
-  "../timeline/Timeline.tsx", "../composer/Composer.tsx", "../people/PeoplePage.tsx", "../people/ProfileDialog.tsx", "../groups/NewGroup.tsx", "../groups/Details.tsx",
-  "../groups/JoinPage.tsx", "../settings/SettingsPage.tsx", "../search/SearchPage.tsx", "../search/Gallery.tsx", "../admin/Welcome.tsx", "../timeline/Thread.tsx", "../dev/Gallery.tsx",
-])
-
-/** A room that may not be there yet: its name is shown then. */
-function room<P extends object>(path: string): ComponentType<P> {
-  const name = path.split("/").pop() ?? path
-  return lazy(async () => {
-    const load = files[`../${path}.tsx`]
-    const found = load === undefined ? undefined : (await load())[name]
-    return { default: (found as ComponentType<P> | undefined) ?? ((() => createElement(Missing, { name })) as ComponentType<P>) }
-  })
-}
+// The rooms of the app, each loaded when it is first entered.
 
 export const Shell = lazy(() => import("./Shell.js").then((m) => ({ default: m.Shell })))
 export const Login = lazy(() => import("../auth/Login.js").then((m) => ({ default: m.Login })))
@@ -28,14 +10,14 @@ export const Register = lazy(() => import("../auth/Register.js").then((m) => ({ 
 export const Switcher = lazy(() => import("./Switcher.js").then((m) => ({ default: m.Switcher })))
 export const Keys = lazy(() => import("./Keys.js").then((m) => ({ default: m.Keys })))
 
-export const Timeline = room<{ conversation: string; focusSeq?: number }>("timeline/Timeline")
-export const Thread = room<{ conversation: string; root: number }>("timeline/Thread")
-export const Composer = room<{ conversation: string; thread?: number }>("composer/Composer")
-export const PeoplePage = room<{ user?: string }>("people/PeoplePage")
-export const NewGroup = room<object>("groups/NewGroup")
-export const Details = room<{ conversation: string }>("groups/Details")
-export const JoinPage = room<{ token: string }>("groups/JoinPage")
-export const SettingsPage = room<{ page: string }>("settings/SettingsPage")
-export const SearchPage = room<object>("search/SearchPage")
-export const Welcome = room<object>("admin/Welcome")
-export const UiGallery = room<object>("dev/Gallery")
+export const Timeline = lazy(() => import("../timeline/Timeline.js").then((m) => ({ default: m.Timeline })))
+export const Thread = lazy(() => import("../timeline/Thread.js").then((m) => ({ default: m.Thread })))
+export const Composer = lazy(() => import("../composer/Composer.js").then((m) => ({ default: m.Composer })))
+export const PeoplePage = lazy(() => import("../people/PeoplePage.js").then((m) => ({ default: m.PeoplePage })))
+export const NewGroup = lazy(() => import("../groups/NewGroup.js").then((m) => ({ default: m.NewGroup })))
+export const Details = lazy(() => import("../groups/Details.js").then((m) => ({ default: m.Details })))
+export const JoinPage = lazy(() => import("../groups/JoinPage.js").then((m) => ({ default: m.JoinPage })))
+export const SettingsPage = lazy(() => import("../settings/SettingsPage.js").then((m) => ({ default: m.SettingsPage })))
+export const SearchPage = lazy(() => import("../search/SearchPage.js").then((m) => ({ default: m.SearchPage })))
+export const Welcome = lazy(() => import("../admin/Welcome.js").then((m) => ({ default: m.Welcome })))
+export const UiGallery = lazy(() => import("../dev/Gallery.js").then((m) => ({ default: m.Gallery })))
