@@ -11,10 +11,13 @@ import (
 // who store. Where full pages wait it rests after each: the longer, the more is stored
 // meanwhile. At restPer messages a second it rests as long as it worked, at twice as many
 // twice as long; while nobody stores it does not rest, so one that is made anew, or catches
-// up, is done as soon as can be.
+// up, is done as soon as can be. Above giveWay messages a second the rests grow with the
+// cube of that: such a load is a burst, the processor is scarce, and the index catches up
+// behind it.
 const (
 	fullPage = 400
 	restPer  = 500
+	giveWay  = 2000
 	maxRest  = 2 * time.Second // well below follows: who works is looked for elsewhere then
 )
 
@@ -42,7 +45,11 @@ func (p *pace) read(f *im.Followed, at time.Time) {
 
 // rest waits after a page that took so long.
 func (p *pace) rest(ctx context.Context, worked time.Duration) {
-	d := min(time.Duration(float64(worked)*p.perSecond/restPer), maxRest)
+	share := p.perSecond / restPer
+	if p.perSecond > giveWay {
+		share *= p.perSecond / giveWay * p.perSecond / giveWay
+	}
+	d := time.Duration(min(float64(worked)*share, float64(maxRest)))
 	if d <= 0 {
 		return
 	}

@@ -30,7 +30,8 @@ func TestPace(t *testing.T) {
 		{"nobody stores", 10, 0, 0},
 		{"as much as is worth the work", 10, 50, 20 * time.Millisecond},
 		{"messages with a position each", 1, 500, 20 * time.Millisecond},
-		{"eight thousand a second", 20, 400, 320 * time.Millisecond},
+		{"two thousand a second", 20, 100, 80 * time.Millisecond},
+		{"four thousand a second", 20, 200, 640 * time.Millisecond},
 		{"more than it can wait for", 100, 1000, maxRest},
 	} {
 		t.Run(c.name, func(t *testing.T) {
