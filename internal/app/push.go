@@ -23,7 +23,7 @@ func (a *App) followToPush() {
 		return
 	}
 	a.followers = append(a.followers, feed.New(feed.Options{
-		Name: pushFollower, Journal: a.journal, Store: a.directory, Node: a.cfg.Node.Name, Alone: a.shared == nil, Gather: pushGather,
+		Name: pushFollower, Journal: pushJournal{a.journal, a}, Store: a.directory, Node: a.cfg.Node.Name, Alone: a.shared == nil, Gather: pushGather,
 		Logger: a.log, Registerer: a.metrics,
 		Handler: func(ctx context.Context, entries []im.Entry) error {
 			if err := a.push.Handle(ctx, entries); err != nil {
@@ -32,6 +32,16 @@ func (a *App) followToPush() {
 			return nil
 		},
 	}))
+}
+
+// pushJournal is the journal as the service reads it, which is made later.
+type pushJournal struct {
+	im.Follow
+	a *App
+}
+
+func (j pushJournal) After(ctx context.Context, after im.Place, limit int) (im.Followed, error) {
+	return j.a.push.After(ctx, j.Follow, after, limit)
 }
 
 // startPush makes the key pair at the first start, and begins to wake devices. A store that

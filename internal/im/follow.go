@@ -24,7 +24,8 @@ type Follow interface {
 	// There are at most about limit of them and 1 MiB, but positions are told whole, and
 	// at least one: as many as one append stored. There may be fewer, or none, though
 	// more follows: UpTo = Now tells that nothing does. Reading all of a journal this way
-	// costs each entry to be looked at a bounded number of times.
+	// costs each entry to be looked at a bounded number of times. Limit 0 reads nothing:
+	// UpTo is after, and Now tells how far the journal is.
 	//
 	// ErrOtherHistory: the place is not of this history (Journal.Holds); see Agree.
 	// ErrJournalDamaged: something that was stored after the place cannot be read, so

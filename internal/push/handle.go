@@ -15,6 +15,9 @@ const (
 	oldest = time.Hour
 	// queuedAtOnce is how much is noted in one step.
 	queuedAtOnce = 500
+	// gather is how much longer than Wait a message waits at most for those that were
+	// stored soon after it: without it a busy server would look for each by itself.
+	gather = 500 * time.Millisecond
 )
 
 // fresh is a message that may wake somebody.
@@ -36,7 +39,7 @@ func (s *Service) Handle(ctx context.Context, entries []im.Entry) error {
 			n = s.passable(entries, now)
 		}
 		if n == 0 {
-			if !pause(ctx, min(entries[0].Stored.Add(s.o.Wait).Sub(now), s.o.Wait)) {
+			if !pause(ctx, min(s.together(entries).Add(s.o.Wait).Sub(now), s.o.Wait+gather)) {
 				return ctx.Err()
 			}
 			continue
@@ -47,6 +50,16 @@ func (s *Service) Handle(ctx context.Context, entries []im.Entry) error {
 		entries = entries[n:]
 	}
 	return nil
+}
+
+// together is when that was stored for which is waited: all of the entries, unless that
+// would keep the first one for longer than gather.
+func (s *Service) together(entries []im.Entry) time.Time {
+	first, last := entries[0].Stored, entries[len(entries)-1].Stored
+	if most := first.Add(gather); last.After(most) {
+		return most
+	}
+	return last
 }
 
 // passable is how many of the first entries need not get older: no messages.

@@ -275,28 +275,6 @@ func (s *Service) SetSettings(ctx context.Context, actor im.Actor, to im.PushSet
 // Bytes reads bytes as browsers tell them, in their one way to be written.
 func Bytes(text string) ([]byte, error) { return base64.RawURLEncoding.Strict().DecodeString(text) }
 
-// anyPush tells whether any device can be woken, as of a moment ago.
-func (s *Service) anyPush(ctx context.Context) (bool, error) {
-	now := s.o.Now()
-	s.mu.Lock()
-	some, known := s.some, !s.found.IsZero() && now.Sub(s.found) < anyKnown
-	s.mu.Unlock()
-	if known {
-		return some, nil
-	}
-	some, err := s.o.Subscriptions.AnyPush(ctx)
-	if err != nil {
-		return false, err
-	}
-	s.mu.Lock()
-	s.some, s.found = some, now
-	s.mu.Unlock()
-	return some, nil
-}
-
-// anyKnown is how long is not looked again whether any device can be woken.
-const anyKnown = 2 * time.Second
-
 // pause waits; it is false if ctx ends meanwhile.
 func pause(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {

@@ -77,6 +77,18 @@ func (w *follower) next(limit int) (more bool, err error) {
 	return got.UpTo.Pos < got.Now.Pos, nil
 }
 
+// look reads nothing, and requires to be told that the journal is at pos, or further.
+func (w *follower) look(pos uint64) {
+	w.f.Helper()
+	got, err := w.f.follows().After(w.f.ctx, w.at, 0)
+	if err != nil {
+		w.f.Fatal(err)
+	}
+	if len(got.Entries) != 0 || got.UpTo.Pos != w.at.Pos || got.UpTo.Era != got.Now.Era || got.Now.Pos < pos {
+		w.f.Fatalf("a look from %+v: %d entries up to %+v of %+v, want %d", w.at, len(got.Entries), got.UpTo, got.Now, pos)
+	}
+}
+
 // catchUp goes on until it was told all up to a position.
 func (w *follower) catchUp(pos uint64, limit int) {
 	w.f.Helper()
@@ -151,7 +163,9 @@ func testFollow(t *testing.T, f *fixture) {
 		for limit, w := range begun {
 			w.catchUp(last, limit)
 			w.complete(cs...)
+			w.look(last)
 		}
+		f.follower(im.Place{}).look(last)
 		f.reopen()
 	}
 }
@@ -289,6 +303,9 @@ func testFollowPutBack(t *testing.T, f *fixture) {
 	last := f.say(&n, 30) // further than ever before
 	if _, err := f.follows().After(f.ctx, gone, 10); !errors.Is(err, im.ErrOtherHistory) {
 		t.Fatalf("a place of the history that is gone: %v", err)
+	}
+	if _, err := f.follows().After(f.ctx, gone, 0); !errors.Is(err, im.ErrOtherHistory) {
+		t.Fatalf("a look from a place of the history that is gone: %v", err)
 	}
 	for _, tt := range []struct{ p, least, most im.Place }{{gone, im.Place{}, before}, {before, before, before}, {im.Place{}, im.Place{}, im.Place{}}} {
 		at, err := f.follows().Agree(f.ctx, tt.p)

@@ -58,7 +58,6 @@ func (j *Journal) After(ctx context.Context, after im.Place, limit int) (f im.Fo
 		return f, err
 	}
 	defer j.life.RUnlock()
-	limit = max(limit, 1)
 	var touches []touch
 	var all bool
 	j.mu.Lock()
@@ -66,7 +65,7 @@ func (j *Journal) After(ctx context.Context, after im.Place, limit int) (f im.Fo
 	held := after == im.Place{} || j.eras.list.Hold(after, j.durable)
 	j.tail.begin(j.durable)
 	from := j.tail.from
-	if held && after.Pos >= from {
+	if held && after.Pos >= from && limit > 0 {
 		touches, all = j.tail.after(after.Pos, limit)
 	}
 	j.mu.Unlock()
@@ -74,6 +73,8 @@ func (j *Journal) After(ctx context.Context, after im.Place, limit int) (f im.Fo
 	switch {
 	case !held:
 		err = im.ErrOtherHistory
+	case limit <= 0:
+		upTo = after.Pos
 	case after.Pos >= from:
 		var n int
 		if f.Entries, n, err = j.readTouches(ctx, touches, limit); n < len(touches) || !all {

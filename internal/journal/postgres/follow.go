@@ -44,7 +44,6 @@ func (s *stretch) learn(was uint64, entries, limit int) {
 
 // After returns what was stored after a place, whoever stored it.
 func (j *Journal) After(ctx context.Context, after im.Place, limit int) (f im.Followed, err error) {
-	limit = max(limit, 1)
 	// First, so that all up to it is seen by what is asked next.
 	if f.Now, err = j.position(ctx, j.readers); err != nil {
 		return f, err
@@ -57,6 +56,10 @@ func (j *Journal) After(ctx context.Context, after im.Place, limit int) (f im.Fo
 		if !held {
 			return im.Followed{}, im.ErrOtherHistory
 		}
+	}
+	if limit <= 0 {
+		f.UpTo = f.Now.At(after.Pos)
+		return f, nil
 	}
 	if err := j.enter(); err != nil {
 		return im.Followed{}, err
