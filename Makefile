@@ -55,6 +55,8 @@ deps:
 
 # Tests wait for disks, clocks and each other more than they compute: one package more than there are cores.
 PACKAGES ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+# The longest first, so that none of them runs alone at the end.
+LONGEST := ./test/e2e ./cmd/skein-lab ./internal/directory/postgres ./internal/journal/postgres ./internal/journal/pebble ./internal/api
 # SQLite in Go is one large translation from C: it and its C library are compiled without the race detector, which
 # would be half of the CPU time of whatever uses it (TestSessions and its like of internal/account: 5.5 s, now 2.9 s);
 # its Go driver, and all else, is compiled with it. With -trimpath what one clone has compiled is of use
@@ -62,7 +64,7 @@ PACKAGES ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 RACE := -race -gcflags='modernc.org/...=-d=checkptr=0' -gcflags='modernc.org/sqlite/lib=-race=false' \
 	-gcflags='modernc.org/libc/...=-race=false' -trimpath -ldflags=-w
 test: deps $(TOOLS)/gotestsum test-ts test-web ## all tests, with the race detector
-	$(TOOLS)/gotestsum --format pkgname-and-test-fails -- $(RACE) -timeout 18m -p $(PACKAGES) ./...
+	$(TOOLS)/gotestsum --format pkgname-and-test-fails -- $(RACE) -timeout 18m -p $(PACKAGES) $(LONGEST) ./...
 	cd test/oidc && $(GO) test -timeout 5m ./... # a module of its own: a real provider of OpenID Connect
 	cd test/s3 && $(GO) test -timeout 10m ./... # another one: a real S3-compatible server
 
