@@ -1,6 +1,6 @@
 // Package house keeps the house rules (CONTRIBUTING.md): who may import whom,
 // how long functions and files may be, and that a newcomer can follow a
-// message through its six files.
+// message through the six places that decide about it.
 package house
 
 import (
