@@ -77,6 +77,7 @@ func page(def, most uint64) Bounds {
 }
 func (b Bounds) required() Bounds             { b.Required = true; return b }
 func (b Bounds) format(name string) Bounds    { b.Format = name; return b }
+func (b Bounds) least(n int) Bounds           { b.MinItems = n; return b }
 func (b Bounds) def(value string) Bounds      { b.Default = value; return b }
 func (b Bounds) only(values ...string) Bounds { b.Enum = values; return b }
 

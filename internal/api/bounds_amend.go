@@ -72,7 +72,7 @@ func amendBounds() map[string]Bounds {
 		"Voted.user":                         id().required(),
 		"Voted.options":                      userList(1, entrycodec.MaxPollOptions),
 		"Vote.options":                       userList(0, entrycodec.MaxPollOptions),
-		"Poll.options":                       list(entrycodec.MaxPollOptions).required(),
+		"Poll.options":                       list(entrycodec.MaxPollOptions).least(1).required(),
 		"Poll.until_ms":                      millis(),
 		"Poll.voters":                        number(0, math.MaxUint32),
 		"Poll.ended_at_ms":                   millis(),

@@ -10,7 +10,7 @@ import (
 func forwardBounds() map[string]Bounds {
 	return map[string]Bounds{
 		"ForwardMessagesRequest.conversation": matching(toPattern).required().format("conversation"),
-		"ForwardMessagesRequest.messages":     list(maxForwarded).required(),
+		"ForwardMessagesRequest.messages":     list(maxForwarded).least(1).required(),
 		"ForwardSource.conversation":          matching(anyPattern).required().format("conversation"),
 		"ForwardSource.seq":                   someSeq().required().format("seq"),
 		"ForwardSource.id":                    Bounds{Pattern: namedIDPattern}.format("message-id"),

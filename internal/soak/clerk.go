@@ -154,6 +154,9 @@ func (c *clerk) check(ctx context.Context) error {
 	if err := c.allSent(ctx); err != nil {
 		return err
 	}
+	if err := c.allEnded(ctx); err != nil {
+		return err
+	}
 	for _, f := range slices.Concat(c.facts, c.settled()) {
 		if err := patiently(ctx, func() error { return c.ask(ctx, f) }); err != nil {
 			return fmt.Errorf("soak: %s: %w", f.name, err)

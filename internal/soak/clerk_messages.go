@@ -129,20 +129,12 @@ func (c *clerk) whereIs(ctx context.Context, id [16]byte) (string, error) {
 		}
 	}
 	n := 0
-	for from := uint64(1); ; {
-		var resp wire.ListEntriesResponse
-		if err := c.call(ctx, 1, messageService+"ListEntries", &wire.ListEntriesRequest{Conversation: c.dm, From: from, Limit: 200}, &resp); err != nil {
-			return "", err
+	if err := c.each(ctx, func(e *wire.Entry) {
+		if string(e.Id) == string(id[:]) {
+			n++
 		}
-		for _, e := range resp.Entries {
-			if string(e.Id) == string(id[:]) {
-				n++
-			}
-		}
-		if resp.LastSeq == 0 || resp.LastSeq >= resp.Head {
-			break
-		}
-		from = resp.LastSeq + 1
+	}); err != nil {
+		return "", err
 	}
 	switch n {
 	case 0:
@@ -151,6 +143,51 @@ func (c *clerk) whereIs(ctx context.Context, id [16]byte) (string, error) {
 		return fine, nil
 	}
 	return fmt.Sprint("there ", n, " times"), nil
+}
+
+// each shows every entry of the dm.
+func (c *clerk) each(ctx context.Context, do func(*wire.Entry)) error {
+	for from := uint64(1); ; {
+		var resp wire.ListEntriesResponse
+		if err := c.call(ctx, 1, messageService+"ListEntries", &wire.ListEntriesRequest{Conversation: c.dm, From: from, Limit: 200}, &resp); err != nil {
+			return err
+		}
+		for _, e := range resp.Entries {
+			do(e)
+		}
+		if resp.LastSeq == 0 || resp.LastSeq >= resp.Head {
+			return nil
+		}
+		from = resp.LastSeq + 1
+	}
+}
+
+// allEnded waits until no message grows. One whose parts a fault took from the clerk is
+// ended by the server a minute after its last part, by an entry: until then the dm's end
+// is not known.
+func (c *clerk) allEnded(ctx context.Context) error {
+	for deadline := time.Now().Add(3 * time.Minute); ; {
+		var grows uint64
+		if err := patiently(ctx, func() error {
+			grows = 0
+			return c.each(ctx, func(e *wire.Entry) {
+				if e.GetStreaming() {
+					grows = e.Seq
+				}
+			})
+		}); err != nil {
+			return fmt.Errorf("soak: streamed messages: %w", err)
+		}
+		if grows == 0 {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("soak: message %d of %s still grows, and nobody ends it", grows, c.dm)
+		}
+		if err := pause(ctx, time.Second); err != nil {
+			return err
+		}
+	}
 }
 
 // allSent waits until no scheduled message waits: nothing is stored any more then.
