@@ -39,7 +39,7 @@ func amendBounds() map[string]Bounds {
 		"Reaction.count":                     number(0, math.MaxUint32),
 		"Reaction.users":                     userList(0, 3),
 		"ScheduleMessageRequest.message":     {Required: true},
-		"ScheduleMessageRequest.at_ms":       millis().required().format("at"),
+		"ScheduleMessageRequest.at_ms":       number(1, maxMillis).required().format("at"),
 		"ScheduleMessageResponse.id":         matching(messageIDPattern).required(),
 		"ListScheduledRequest.limit":         page(later.MaxOfUser, math.MaxUint32),
 		"ListScheduledRequest.cursor":        Bounds{MaxLength: maxScheduledCursor, MaxBytes: maxScheduledCursor}.format("cursor"),

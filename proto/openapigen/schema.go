@@ -128,7 +128,9 @@ func (s *schemas) shape(fd protoreflect.FieldDescriptor, b api.Bounds) object {
 		o := object{}.set("type", "object").set("additionalProperties", value).set("maxProperties", b.MaxItems)
 		return o.set("propertyNames", object{}.set("pattern", b.Pattern))
 	case fd.IsList():
-		o := object{}.set("type", "array").set("items", s.single(fd, b))
+		item := b
+		item.Required = true // an item that is 0 is there
+		o := object{}.set("type", "array").set("items", s.single(fd, item))
 		if b.MinItems > 0 {
 			o = o.set("minItems", b.MinItems)
 		}

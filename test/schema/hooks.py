@@ -137,17 +137,27 @@ def together(body: dict, path: str) -> None:
     if path.endswith("UpgradeGuest") and not (body.get("code") and body.get("verifier")):
         body.pop("code", None)
         body.pop("verifier", None)
-        body.setdefault("username", "gus.hill")
-        body.setdefault("password", "correct horse battery")
+        body.update({k: body.get(k) or v for k, v in {"username": "gus.hill", "password": "correct horse battery"}.items()})
+    if path.endswith("SetRetention") and body.get("kind") != "RETENTION_KIND_TIME":
+        body.pop("retentionS", None)
+    if path.endswith("SearchMessages") and not body.get("query") and not body.get("types"):
+        body["query"] = "b"
+    if path.endswith("SetLifetime") and isinstance(body.get("lifetimeS"), int) and 0 < body["lifetimeS"] < 60:
+        body["lifetimeS"] = 60
+    content = body.get("content")
+    if path.endswith("StreamMessage") and isinstance(content, dict) and content.pop("data", None) is not None:
+        content["text"] = "Once upon a time"
     thread = body.get("thread")
     if path.endswith("SetMyState") and isinstance(thread, dict) and not thread.get("read"):
         thread.setdefault("follow", "THREAD_FOLLOW_YES")
     for message in (body, body.get("message")):
+        if isinstance(message, dict) and str(message.get("conversation")).startswith("dm:"):
+            message.pop("groupMention", None)
         poll = message.get("poll") if isinstance(message, dict) else None
         if isinstance(poll, dict):
             poll.pop("voters", None)
             poll.pop("endedAtMs", None)
-        for option in poll.get("options", []) if isinstance(poll, dict) else []:
+        for option in (poll.get("options") or []) if isinstance(poll, dict) else []:
             if isinstance(option, dict):  # the server's to tell
                 option.pop("votes", None)
                 option.pop("mine", None)
