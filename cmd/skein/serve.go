@@ -5,13 +5,16 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/signal"
 	"runtime/debug"
 	"strings"
+	"syscall"
 
 	"golang.org/x/term"
 
 	"github.com/skein-im/skein/internal/app"
 	"github.com/skein-im/skein/internal/config"
+	"github.com/skein-im/skein/internal/logs"
 )
 
 // settings are the flags that change the configuration, shared by the commands
@@ -84,12 +87,33 @@ func (s *serveCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a, err := app.Open(ctx, cfg, app.Options{Logger: newLogger(cfg.Log), AcceptLoss: s.AcceptLoss})
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP) // from now on it does not kill
+	log, level := newLogger(cfg.Log)
+	a, err := app.Open(ctx, cfg, app.Options{Logger: log, Level: level, Version: version, AcceptLoss: s.AcceptLoss})
 	if err != nil {
 		return err
 	}
 	s.announce(a)
+	defer s.reloadOn(hangup, a)()
 	return a.Serve(ctx)
+}
+
+// reloadOn has a signal read the settings anew, until stop. The server's log says what came
+// of it.
+func (s *serveCmd) reloadOn(hangup chan os.Signal, a *app.App) (stop func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range hangup {
+			_ = a.Reload(s.load)
+		}
+	}()
+	return func() {
+		signal.Stop(hangup)
+		close(hangup)
+		<-done
+	}
 }
 
 // announce tells a newcomer where the server is and how to log in.
@@ -109,14 +133,11 @@ func (s *serveCmd) announce(a *app.App) {
 }
 
 // newLogger logs to stderr, as text on a terminal and as JSON elsewhere.
-func newLogger(c config.Log) *slog.Logger {
-	var level slog.Level
+func newLogger(c config.Log) (*slog.Logger, *slog.LevelVar) {
+	level := new(slog.LevelVar)
 	_ = level.UnmarshalText([]byte(c.Level)) // checked by config
-	o := &slog.HandlerOptions{Level: level}
-	if c.Format == "text" || (c.Format == "auto" && term.IsTerminal(int(os.Stderr.Fd()))) {
-		return slog.New(slog.NewTextHandler(os.Stderr, o))
-	}
-	return slog.New(slog.NewJSONHandler(os.Stderr, o))
+	text := c.Format == "text" || (c.Format == "auto" && term.IsTerminal(int(os.Stderr.Fd())))
+	return logs.New(os.Stderr, logs.Options{Level: level, Text: text}), level
 }
 
 type configCmd struct {

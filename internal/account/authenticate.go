@@ -15,6 +15,9 @@ import (
 // package comment for why a revoke at the same time then closes it.
 func (s *Service) Authenticate(ctx context.Context, h im.Handshake) (im.Actor, error) {
 	actor, err := s.authenticate(ctx, h)
+	if im.CodeOf(err) == im.CodeTokenInvalid {
+		s.refused(im.WithRequest(ctx, h.Request), h.Address, howToken, "")
+	}
 	return actor, s.count("authenticate", err)
 }
 

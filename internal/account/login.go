@@ -191,6 +191,7 @@ func (s *Service) checkPassword(ctx context.Context, name, addr, password string
 	}
 	if !ok {
 		s.throttle.failed(name, addr)
+		s.refused(ctx, addr, howPassword, user.ID)
 		return "", badCredentials()
 	}
 	s.throttle.succeeded(name, addr)
@@ -278,7 +279,7 @@ func (s *Service) claimAdmin(ctx context.Context, addr, code, username, password
 		return Tokens{}, err
 	}
 	if !open {
-		s.throttle.failed("", addr)
+		s.refusedCode(ctx, addr, howClaim)
 		return Tokens{}, im.Errorf(im.CodePermissionDenied, "the code is wrong or was used")
 	}
 	user, _, err := s.newUser(ctx, Registration{Username: username, Password: password, DisplayName: displayName}, true)

@@ -43,7 +43,7 @@ func (s *Service) invitation(ctx context.Context, addr, code string) ([]byte, er
 		}
 	}
 	if !holds {
-		s.throttle.failed("", addr)
+		s.refusedCode(ctx, addr, howInvitation)
 		return nil, im.Errorf(im.CodePermissionDenied, "the invitation is wrong, was used up, or its time is over: ask for another one")
 	}
 	return hash, nil
@@ -130,7 +130,7 @@ func (s *Service) resetPassword(ctx context.Context, addr, code, password string
 	switch im.CodeOf(err) {
 	case "":
 	case im.CodeNotFound:
-		s.throttle.failed("", addr)
+		s.refusedCode(ctx, addr, howReset)
 		return im.Errorf(im.CodeNotFound, "the link is wrong or was used")
 	case im.CodeTooLate:
 		return im.Errorf(im.CodeTooLate, "the link's time is over: ask the administrator for another one")

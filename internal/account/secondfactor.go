@@ -89,6 +89,9 @@ func (s *Service) loginWithCode(ctx context.Context, addr string, l CodeLogin) (
 	}
 	step, err := s.checkCode(ctx, ticket.User, addr, code, func() bool { return s.wasHere(ctx, ticket.User, addr) })
 	if err != nil {
+		if im.CodeOf(err) == im.CodeBadCredentials {
+			s.refused(ctx, addr, howCode, ticket.User)
+		}
 		return Tokens{}, err
 	}
 	t, opening, err := s.opening(ticket.User, addr, l.Device, s.o.AccessLifetime, l.StayLoggedIn)
@@ -108,6 +111,9 @@ func (s *Service) loginWithCode(ctx context.Context, addr string, l CodeLogin) (
 	case im.CodeConflict:
 		return Tokens{}, im.Errorf(im.CodeNotFound, "this login was finished, or the password was changed: begin again with the password")
 	default:
+		if im.CodeOf(err) == im.CodeBadCredentials { // a recovery code
+			s.refused(ctx, addr, howCode, ticket.User)
+		}
 		return Tokens{}, err
 	}
 	if opening.Notice != nil {

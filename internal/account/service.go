@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -167,6 +168,8 @@ type Service struct {
 	throttle *throttle
 	seen     *seen
 	requests *prometheus.CounterVec
+	// adminKey is the hash of the admin key.
+	adminKey atomic.Pointer[[]byte]
 
 	stop    chan struct{}
 	stopped sync.WaitGroup
@@ -190,6 +193,7 @@ func New(store Store, o Options) *Service {
 		}, []string{"operation", "result"}),
 		stop: make(chan struct{}),
 	}
+	s.adminKey.Store(&o.AdminKeyHash)
 	s.stopped.Go(s.background)
 	return s
 }

@@ -65,13 +65,18 @@ func wellFormed(s, prefix string) bool {
 	return im.ValidID(s[len(prefix):]) // the alphabet of ids is base64url's
 }
 
+// SetAdminKey changes the admin key to the one with this hash (HashKey): the one from before
+// is good for nothing any more.
+func (s *Service) SetAdminKey(hash []byte) { s.adminKey.Store(&hash) }
+
 // isAdminKey accepts a key of any length: an operator may have brought their own.
 func (s *Service) isAdminKey(token string) bool {
-	if len(s.o.AdminKeyHash) == 0 || !strings.HasPrefix(token, keyPrefix) {
+	hash := *s.adminKey.Load()
+	if len(hash) == 0 || !strings.HasPrefix(token, keyPrefix) {
 		return false
 	}
 	h := hashToken(token)
-	return subtle.ConstantTimeCompare(h[:], s.o.AdminKeyHash) == 1
+	return subtle.ConstantTimeCompare(h[:], hash) == 1
 }
 
 // newUserID is 13 characters of lower-case base32: 64 random bits.

@@ -31,6 +31,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"io"
+	"log/slog"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -119,6 +120,10 @@ type Deps struct {
 	Limiter *Limiter
 	// Keeper keeps the answers to calls with idempotency keys; nil: they are refused.
 	Keeper Keeper
+	// Slow is how long a call takes at least that has a line in the log of this node, and
+	// Log that log; nil: the doors tell it.
+	Slow func() time.Duration
+	Log  *slog.Logger
 	// Random makes message ids for callers that send none; nil means crypto/rand.
 	Random io.Reader
 }
@@ -149,6 +154,23 @@ func NewCalls(d Deps) *Calls {
 
 // Call runs a method for an actor. It is im.Logic.Call.
 func (c *Calls) Call(ctx context.Context, actor im.Actor, call im.Call) ([]byte, error) {
+	if im.RequestOf(ctx) == "" { // it came from another node
+		ctx = im.WithRequest(ctx, actor.Request)
+	}
+	if c.Slow == nil {
+		return c.carryOut(ctx, actor, call)
+	}
+	began := time.Now()
+	answer, err := c.carryOut(ctx, actor, call)
+	code := im.Code("ok")
+	if err != nil {
+		code = im.CodeOf(err)
+	}
+	logSlow(c.Log, c.Slow, "logic", call.Method, time.Since(began), code, &actor)
+	return answer, err
+}
+
+func (c *Calls) carryOut(ctx context.Context, actor im.Actor, call im.Call) ([]byte, error) {
 	r, ok := c.rows[call.Method]
 	if !ok {
 		return nil, im.Errorf(im.CodeUnimplemented, "this server has no such method")

@@ -53,11 +53,11 @@ func (d *door) public(r *http.Request, method string, err error) *im.Error {
 	e := im.Public(err)
 	switch {
 	case e.Code == im.CodeInternal:
-		ref := reference()
-		d.o.Log.ErrorContext(r.Context(), "api call failed", "method", method, "ref", ref, "err", err)
-		e = im.Errorf(im.CodeInternal, "the server failed; its log has the detail under %s", ref)
+		id := im.RequestOf(r.Context())
+		d.o.Log.ErrorContext(r.Context(), "api call failed", "method", method, "request", id, "err", err)
+		e = im.Errorf(im.CodeInternal, "the server failed; its log has the detail under %s", id)
 	case e.Unwrap() != nil && e.Code.Info().Action == im.ActionRetry:
-		d.o.Log.WarnContext(r.Context(), "api call not served", "method", method, "code", string(e.Code), "err", err)
+		d.o.Log.WarnContext(r.Context(), "api call not served", "method", method, "code", string(e.Code), "request", im.RequestOf(r.Context()), "err", err)
 	}
 	return e
 }

@@ -2,8 +2,6 @@ package api
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"io"
 	"log/slog"
@@ -54,6 +52,8 @@ type HTTPOptions struct {
 	// Web is the web app: it gets what no path of the door's own has, and passes on
 	// to next what it does not know. nil: there is none, and / leads to /docs/.
 	Web func(next http.Handler) http.Handler
+	// Slow is how long a call takes at least that has a line in the log; nil or 0: none has.
+	Slow func() time.Duration
 	// Metrics gets the door's metrics; nil means none.
 	Metrics prometheus.Registerer
 }
@@ -126,6 +126,7 @@ func NewHTTP(logic im.Logic, o HTTPOptions) http.Handler {
 // takes too slowly is cut off, and cannot make up for it in number.
 func (d *door) bounded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r = withID(w, r)
 		// Writers that have no connection, as in tests, have no deadlines and need none.
 		now, c := time.Now(), http.NewResponseController(w)
 		_ = c.SetReadDeadline(now.Add(d.o.Timeout))
@@ -152,52 +153,56 @@ func (d *door) call(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Path, "/api/")
 	m, ok := d.methods[name]
 	code := im.Code("ok")
-	if err := d.serve(w, r, name, m, ok); err != nil {
+	actor, err := d.serve(w, r, name, m, ok)
+	if err != nil {
 		code = d.fail(w, r, m.Name, statusOf(err), err)
 	}
-	d.metrics.observe(m.Name, code, d.o.Now().Sub(start))
+	took := d.o.Now().Sub(start)
+	d.metrics.observe(m.Name, code, took)
+	logSlow(d.o.Log, d.o.Slow, "http", m.Name, took, code, &actor)
 }
 
-// serve answers a method call, or returns the error to answer with.
-func (d *door) serve(w http.ResponseWriter, r *http.Request, name string, m Method, known bool) error {
+// serve answers a method call, or returns the error to answer with, and who called.
+func (d *door) serve(w http.ResponseWriter, r *http.Request, name string, m Method, known bool) (actor im.Actor, err error) {
 	if !known {
 		if strings.HasPrefix(name, "skein.") {
-			return im.Errorf(im.CodeUnimplemented, "this server has no such method")
+			return actor, im.Errorf(im.CodeUnimplemented, "this server has no such method")
 		}
-		return im.Errorf(im.CodeNotFound, "there is nothing at this path; methods are at /api/skein.v1.<Service>/<Method>")
+		return actor, im.Errorf(im.CodeNotFound, "there is nothing at this path; methods are at /api/skein.v1.<Service>/<Method>")
 	}
 	if r.Method != http.MethodPost {
-		return errMethod
+		return actor, errMethod
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), d.o.Timeout)
 	defer cancel()
 
 	// Nothing of the request is looked at for who may not call the method.
-	actor, err := d.admit(ctx, w, r, m)
+	actor, err = d.admit(ctx, w, r, m)
 	if err != nil {
-		return err
+		return actor, err
 	}
 	key, err := keyOf(r)
 	if err != nil {
-		return err
+		return actor, err
 	}
 	form, err := formOf(r)
 	if err != nil {
-		return err
+		return actor, err
 	}
 	payload, err := form.read(w, r, m)
 	if err != nil {
-		return err
+		return actor, err
 	}
 	answer, err := d.ask(ctx, actor, m, payload, key)
 	if err != nil {
-		return late(m, err)
+		return actor, late(m, err)
 	}
-	return form.write(w, m, answer)
+	return actor, form.write(w, m, answer)
 }
 
 // ask asks logic. Who logs in waits in line for it, as those do who connect.
 func (d *door) ask(ctx context.Context, actor im.Actor, m Method, payload []byte, key string) ([]byte, error) {
+	actor.Request = im.RequestOf(ctx)
 	if m.Class == ClassCredential {
 		leave, err := d.logins.Enter(ctx)
 		if err != nil {
@@ -212,13 +217,13 @@ func (d *door) ask(ctx context.Context, actor im.Actor, m Method, payload []byte
 // is for and may call now.
 func (d *door) admit(ctx context.Context, w http.ResponseWriter, r *http.Request, m Method) (im.Actor, error) {
 	addr := address(r, d.o.TrustedProxies)
-	actor := im.Actor{Address: addr.String()}
+	actor := im.Actor{Address: addr.String(), Request: im.RequestOf(ctx)}
 	token, err := bearer(r)
 	if err != nil {
 		return actor, err
 	}
 	if token != "" {
-		actor, err = d.logic.Authenticate(ctx, im.Handshake{Token: token, Client: clientOf(r), Address: addr.String()})
+		actor, err = d.logic.Authenticate(ctx, im.Handshake{Token: token, Client: clientOf(r), Address: addr.String(), Request: im.RequestOf(ctx)})
 		if err != nil {
 			// An address that keeps coming with bad tokens is told to wait. Good ones
 			// from behind the same address are not held up.
@@ -229,7 +234,7 @@ func (d *door) admit(ctx context.Context, w http.ResponseWriter, r *http.Request
 			}
 			return actor, err
 		}
-		actor.Address = addr.String()
+		actor.Address, actor.Request = addr.String(), im.RequestOf(ctx)
 	}
 	q, ok := d.o.Limiter.admit(m.Class, actor)
 	q.write(w.Header())
@@ -367,11 +372,4 @@ func (f form) write(w http.ResponseWriter, m Method, answer []byte) error {
 	// Nobody is left to be told when the peer has gone away.
 	_, _ = w.Write(answer)
 	return nil
-}
-
-// reference makes the number under which the log has the detail of a failure.
-func reference() string {
-	var b [6]byte
-	rand.Read(b[:])
-	return hex.EncodeToString(b[:])
 }

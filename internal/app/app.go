@@ -2,14 +2,11 @@ package app
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
-	"net/url"
 	"sync/atomic"
 	"time"
 
@@ -40,9 +37,6 @@ import (
 	"github.com/skein-im/skein/internal/remote"
 	"github.com/skein-im/skein/internal/search"
 	"github.com/skein-im/skein/internal/sticker"
-	"github.com/skein-im/skein/internal/transport/tcp"
-	"github.com/skein-im/skein/internal/transport/ws"
-	"github.com/skein-im/skein/internal/webapp"
 	"github.com/skein-im/skein/wire"
 	"github.com/skein-im/skein/wire/netio"
 )
@@ -50,6 +44,10 @@ import (
 // Options are what a Config cannot say.
 type Options struct {
 	Logger *slog.Logger
+	// Level is that of Logger; with it Reload changes log.level. nil: it stays.
+	Level *slog.LevelVar
+	// Version names the program, for its log and its metrics.
+	Version string
 	// Transports by URL scheme, beside tcp, tls, ws and wss.
 	Transports map[string]wire.Transport
 	// Codecs beside skein.v1.pb and skein.v1.json.
@@ -84,6 +82,10 @@ type App struct {
 	// stopping is closed when Serve begins to end: nobody keeps a snapshot any longer.
 	stopping chan struct{}
 	state    state
+	// slow is log.slow, in nanoseconds.
+	slow  atomic.Int64
+	began time.Time
+	live  inEffect
 
 	data       *dataDir
 	directory  *directory.DB
@@ -133,11 +135,6 @@ type App struct {
 	claim     string
 }
 
-type listening struct {
-	url string
-	wire.Listener
-}
-
 // Open opens the stores and listeners, but serves nothing yet. On an error
 // everything that was opened is closed again.
 func Open(ctx context.Context, cfg config.Config, o Options) (_ *App, err error) {
@@ -150,8 +147,11 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *App, err error)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	a := &App{cfg: cfg, now: o.Now, log: o.Logger, metrics: prometheus.NewRegistry(), failed: make(chan error, 1), stopping: make(chan struct{})}
-	a.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	a := &App{cfg: cfg, now: o.Now, log: o.Logger, metrics: prometheus.NewRegistry(), failed: make(chan error, 1), stopping: make(chan struct{}), began: time.Now()}
+	a.slow.Store(int64(cfg.Log.Slow))
+	a.live.begin(&cfg, o.Level)
+	a.metrics.MustRegister(buildInfo(o.Version), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	a.logStarting(o.Version)
 	defer func() {
 		if err != nil {
 			a.close()
@@ -187,11 +187,8 @@ func (a *App) makeServices(ctx context.Context, o Options) error {
 	if err := a.joinCluster(ctx, o); err != nil {
 		return err
 	}
-	rates := limits.Rates{Sends: limits.Rate{PerSecond: a.cfg.Gateway.SendRate, Burst: a.cfg.Gateway.SendBurst}}
-	if o.Rates != (limits.Rates{}) {
-		rates = o.Rates
-	}
-	a.devices = limits.NewDevices(rates)
+	a.live.rates = o.Rates
+	a.devices = limits.NewDevices(a.live.ratesOf(&a.cfg))
 	a.limiter = api.NewLimiter(api.LimiterOptions{Devices: a.devices, Now: a.now})
 	a.credentials = limits.NewLogins(time.Now)
 	if a.cfg.Is(config.RoleLogic) {
@@ -228,23 +225,22 @@ func (a *App) makeServices(ctx context.Context, o Options) error {
 func (a *App) makeGateway(o Options) {
 	c := a.cfg
 	options := gateway.Options{
-		Logic:          a.ask,
-		Codecs:         a.codecs(o),
-		Heartbeat:      o.Heartbeat,
-		Limits:         gateway.Limits{PullEntries: messaging.MaxPull, EditWindow: time.Duration(c.Messaging.EditWindow), RecallWindow: time.Duration(c.Messaging.RecallWindow), Retention: time.Duration(c.Messaging.Retention), MediaBytes: mediaBytes(&c)},
-		Devices:        a.devices,
-		ClassOf:        api.OfDevice(),
-		Open:           api.NeedNoToken(),
-		Credentials:    a.credentials,
-		Timeline:       a.timeline,
-		Standing:       a.standing,
-		Stickers:       a.stickersRevision,
-		Now:            a.now,
-		MaxConnections: c.Gateway.MaxConnections,
-		MaxPerUser:     c.Gateway.MaxPerUser,
-		MaxPerAddress:  c.Gateway.MaxPerAddress,
-		Logger:         a.log,
-		Registerer:     a.metrics,
+		Logic:       a.ask,
+		Codecs:      a.codecs(o),
+		Heartbeat:   o.Heartbeat,
+		Limits:      gateway.Limits{PullEntries: messaging.MaxPull, EditWindow: time.Duration(c.Messaging.EditWindow), RecallWindow: time.Duration(c.Messaging.RecallWindow), Retention: time.Duration(c.Messaging.Retention), MediaBytes: mediaBytes(&c)},
+		Devices:     a.devices,
+		ClassOf:     api.OfDevice(),
+		Open:        api.NeedNoToken(),
+		Credentials: a.credentials,
+		Timeline:    a.timeline,
+		Standing:    a.standing,
+		Stickers:    a.stickersRevision,
+		Now:         a.now,
+		Bounds:      bounds(&c),
+		Slow:        a.slowCall,
+		Logger:      a.log,
+		Registerer:  a.metrics,
 	}
 	if a.node != nil {
 		options.Standing, options.Peers, options.PlaceEvery = a.node.Standing, a.node, placeEvery
@@ -314,7 +310,12 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 	a.makeLater(m)
 	a.makePush(key)
 	a.logic.Service, a.logic.accounts = a.messaging, a.accounts
+	var slow func() time.Duration // alone, the doors tell it
+	if a.node != nil {
+		slow = a.slowCall
+	}
 	a.logic.calls = api.NewCalls(api.Deps{
+		Slow: slow, Log: a.log,
 		Stickers: a.stickersForCalls(), Push: a.push, Accounts: a.accounts, Contacts: m.contacts, Groups: m.groups, Messages: a.messaging, Lists: a.messaging, Search: a.searcher(), Retention: a.messaging, Later: a.later, Media: a.media, Export: a.exports, Keeper: a.directory, Limiter: a.limiter, Now: a.now,
 	})
 	return nil
@@ -365,130 +366,6 @@ func (a *App) prepareClaim(ctx context.Context) error {
 	return nil
 }
 
-func (a *App) codecs(o Options) []wire.Codec {
-	return append([]wire.Codec{wire.Protobuf(), wire.JSON()}, o.Codecs...)
-}
-
-// openListeners binds every port, so that one in use ends the start.
-func (a *App) openListeners(ctx context.Context, o Options) error {
-	var err error
-	if a.poller, err = netio.NewPoller(); err != nil {
-		return err
-	}
-	lo := wire.ListenOptions{
-		HandshakeTimeout: 5 * time.Second, Origins: a.cfg.HTTP.Origins, Poller: a.poller, Log: a.log, Deflate: a.cfg.Gateway.Deflate,
-	}.WithCodecs(a.codecs(o)...)
-	if a.cfg.TLS.Cert != "" {
-		cert, err := tls.LoadX509KeyPair(a.cfg.TLS.Cert, a.cfg.TLS.Key)
-		if err != nil {
-			return fmt.Errorf("tls.cert, tls.key: %w", err)
-		}
-		lo.TLS = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
-	}
-	transports := map[string]wire.Transport{"tcp": tcp.Transport{}, "tls": tcp.Transport{}, "ws": ws.Transport{}, "wss": ws.Transport{}}
-	for scheme, t := range o.Transports {
-		transports[scheme] = t
-	}
-	for _, raw := range a.cfg.Listeners {
-		if a.gateway == nil {
-			return fmt.Errorf("listeners: %s needs the role gateway", raw)
-		}
-		u, err := url.Parse(raw)
-		if err != nil {
-			return fmt.Errorf("listeners: %w", err)
-		}
-		t := transports[u.Scheme]
-		if t == nil {
-			return fmt.Errorf("listeners: %s: no transport for %q", raw, u.Scheme)
-		}
-		if (u.Scheme == "tls" || u.Scheme == "wss") && lo.TLS == nil {
-			return fmt.Errorf("listeners: %s needs tls.cert and tls.key", raw)
-		}
-		l, err := t.Listen(ctx, u, lo)
-		if err != nil {
-			return fmt.Errorf("listeners: %s: %w", raw, err)
-		}
-		a.listeners = append(a.listeners, listening{raw, l})
-	}
-	return a.openHTTP(lo)
-}
-
-func (a *App) openHTTP(lo wire.ListenOptions) (err error) {
-	var proxies []netip.Prefix
-	for _, p := range a.cfg.HTTP.TrustedProxies {
-		proxies = append(proxies, netip.MustParsePrefix(p)) // Check parsed it
-	}
-	plain := lo
-	plain.TLS = nil // the public server ends TLS itself
-	public := http.NewServeMux()
-	if a.gateway != nil {
-		public.Handle("/ws", api.BehindProxies(proxies, ws.Handler(plain, a.gateway.Serve)))
-	}
-	if a.cfg.Is(config.RoleAPI) {
-		public.Handle("/", api.NewHTTP(a.ask, api.HTTPOptions{
-			Log: a.log, TrustedProxies: proxies, Origins: a.cfg.HTTP.Origins, Limiter: a.limiter, Credentials: a.credentials, Media: a.media, Export: a.exports, Web: webapp.Handler, Metrics: a.metrics,
-		}))
-	}
-	if a.gateway == nil && !a.cfg.Is(config.RoleAPI) {
-		return a.openAdmin() // nobody but the other nodes comes here
-	}
-	if a.public, err = listenHTTP("http.listen", a.cfg.HTTP.Listen, public, lo.TLS, a.log); err != nil {
-		return err
-	}
-	return a.openAdmin()
-}
-
-func (a *App) openAdmin() (err error) {
-	if a.cfg.Admin.Listen != "" {
-		a.admin, err = listenHTTP("admin.listen", a.cfg.Admin.Listen, a.adminHandler(), nil, a.log)
-	}
-	return err
-}
-
-// URL is where people reach the server; empty when only other nodes do.
-func (a *App) URL() string {
-	if a.public == nil {
-		return ""
-	}
-	if a.cfg.HTTP.PublicURL != "" {
-		return a.cfg.HTTP.PublicURL
-	}
-	scheme := "http"
-	if a.cfg.TLS.Cert != "" {
-		scheme = "https"
-	}
-	return scheme + "://" + a.public.addr()
-}
-
-// ClaimURL makes the first administrator, once; empty when there is one.
-func (a *App) ClaimURL() string {
-	if a.claim == "" {
-		return ""
-	}
-	return a.URL() + "/claim?code=" + url.QueryEscape(a.claim)
-}
-
-// AdminURL is the private port's, empty when it is off.
-func (a *App) AdminURL() string {
-	if a.admin == nil {
-		return ""
-	}
-	return "http://" + a.admin.addr()
-}
-
-// ListenURLs are the further listeners with their real ports.
-func (a *App) ListenURLs() []string {
-	var urls []string
-	for _, l := range a.listeners {
-		u, _ := url.Parse(l.url) // parsed in openListeners
-		if _, ok := l.Addr().(*net.TCPAddr); ok {
-			u.Host = l.Addr().String()
-		}
-		urls = append(urls, u.String())
-	}
-	return urls
-}
-
 // Serve runs the server until ctx ends (drain, nil) or the journal fails (the
 // error). It closes everything.
 func (a *App) Serve(ctx context.Context) error {
@@ -512,6 +389,7 @@ func (a *App) Serve(ctx context.Context) error {
 		go a.watchOver(stop)
 	}
 	a.state.set(stateReady)
+	a.logReady()
 	var err error
 	select {
 	case <-ctx.Done():
@@ -520,18 +398,21 @@ func (a *App) Serve(ctx context.Context) error {
 		err = fmt.Errorf("the journal failed, stopped serving: %w", err)
 	case err = <-ended:
 	}
+	stopped := a.logStopping(ctx, err)
 	close(a.stopping)
 	if err == nil {
 		a.state.set(stateDraining)
 		a.drain(context.WithoutCancel(ctx))
 	}
-	return errors.Join(err, a.close())
+	err = errors.Join(err, a.close())
+	stopped(err)
+	return err
 }
 
 // drain lets go of what can be elsewhere: connections, and requests of other
 // nodes. What is here already is finished.
 func (a *App) drain(ctx context.Context) {
-	spread := time.Duration(a.cfg.Gateway.DrainTime)
+	spread := a.live.drainTime()
 	ctx, cancel := context.WithTimeout(ctx, spread+10*time.Second)
 	defer cancel()
 	if a.gateway != nil {

@@ -149,7 +149,7 @@ func (a *App) watchOver(stop <-chan struct{}) {
 			if a.node.Ready() {
 				useful = now
 			}
-			a.gateway.TurnAway(now.Sub(useful) > uselessAfter, time.Duration(a.cfg.Gateway.DrainTime))
+			a.gateway.TurnAway(now.Sub(useful) > uselessAfter, a.live.drainTime())
 			if now.Sub(audited) > auditEvery {
 				audited = now
 				a.gateway.Verify(false)

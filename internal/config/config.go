@@ -188,8 +188,9 @@ type Search struct {
 
 // Log is the log on stderr.
 type Log struct {
-	Level  string `toml:"level" doc:"debug, info, warn or error."`
-	Format string `toml:"format" doc:"text, json, or auto: text on a terminal, otherwise json."`
+	Level  string   `toml:"level" doc:"debug, info, warn or error."`
+	Format string   `toml:"format" doc:"text, json, or auto: text on a terminal, otherwise json."`
+	Slow   Duration `toml:"slow" doc:"How long a call takes at least that has a line in the log. 0: none has."`
 }
 
 // Default returns the settings in effect when nothing is set.
@@ -217,7 +218,7 @@ func Default() Config {
 		Search:   Search{Index: "on"},
 		Previews: Previews{Fetch: "off", Agent: "Skein-LinkPreview/1.0"},
 		Push:     Push{Send: "on", Wait: Duration(5 * time.Second), TTL: Duration(24 * time.Hour)},
-		Log:      Log{Level: "info", Format: "auto"},
+		Log:      Log{Level: "info", Format: "auto", Slow: Duration(time.Second)},
 	}
 }
 
@@ -310,8 +311,8 @@ func (c *Config) Check() error {
 	if c.Gateway.SendRate <= 0 {
 		bad("gateway.send_rate", "must be greater than 0")
 	}
-	if c.Gateway.MaxPerAddress < 0 || c.Messaging.RecallWindow < 0 || c.Messaging.EditWindow < 0 || c.Gateway.DrainTime < 0 || c.Media.UserBytes < 0 || c.Media.UploadsPerHour < 0 || c.Accounts.Exports < 0 {
-		bad("gateway.max_per_address, messaging.recall_window, messaging.edit_window, gateway.drain_time, media.user_bytes, media.uploads_per_hour, accounts.exports", "must not be negative")
+	if c.Gateway.MaxPerAddress < 0 || c.Messaging.RecallWindow < 0 || c.Messaging.EditWindow < 0 || c.Gateway.DrainTime < 0 || c.Media.UserBytes < 0 || c.Media.UploadsPerHour < 0 || c.Accounts.Exports < 0 || c.Log.Slow < 0 {
+		bad("gateway.max_per_address, messaging.recall_window, messaging.edit_window, gateway.drain_time, media.user_bytes, media.uploads_per_hour, accounts.exports, log.slow", "must not be negative")
 	}
 	if c.Accounts.Guests < 0 {
 		bad("accounts.guests", "must not be negative")

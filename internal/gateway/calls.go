@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"errors"
+	"strconv"
 	"sync"
 	"time"
 
@@ -94,9 +95,10 @@ func (s *session) nextCall() *wire.Call {
 
 // call runs one API method and queues its result in the form of the request.
 func (s *session) call(call *wire.Call) {
-	result, err := s.ask(s.Actor, call)
+	from := s.Actor
+	result, err := s.ask(&from, call)
 	if err != nil {
-		s.logInternal("call", err)
+		s.logCall(&from, err)
 		s.Send(resultError(call.GetNumber(), err))
 		return
 	}
@@ -106,7 +108,37 @@ func (s *session) call(call *wire.Call) {
 	}
 }
 
-func (s *session) ask(from im.Actor, call *wire.Call) (*wire.Result, error) {
+// ask asks Logic, and gives the request an id that its client knows as well: that of the
+// connection and the number of the Call.
+func (s *session) ask(from *im.Actor, call *wire.Call) (*wire.Result, error) {
+	from.Request = string(s.ID) + "." + strconv.FormatUint(uint64(call.GetNumber()), 10)
+	slow := time.Duration(0)
+	if s.g.o.Slow != nil {
+		slow = s.g.o.Slow()
+	}
+	if slow <= 0 {
+		return s.askLogic(from, call)
+	}
+	began := time.Now()
+	result, err := s.askLogic(from, call)
+	if took := time.Since(began); took >= slow {
+		code := im.Code("ok")
+		if err != nil {
+			code = im.CodeOf(err)
+		}
+		s.g.o.Logger.Warn("slow call", "method", call.GetMethod(), "took", took.String(), "code", string(code), "door", "connection", "user", string(from.User), "request", from.Request)
+	}
+	return result, err
+}
+
+// logCall writes the line of a Call that the server failed at.
+func (s *session) logCall(from *im.Actor, err error) {
+	if im.CodeOf(err) == im.CodeInternal {
+		s.g.o.Logger.Error("gateway: call", "connection", s.ID, "user", from.User, "request", from.Request, "err", err)
+	}
+}
+
+func (s *session) askLogic(from *im.Actor, call *wire.Call) (*wire.Result, error) {
 	payload := call.GetBody()
 	_, asJSON := call.GetRequest().(*wire.Call_Json)
 	if asJSON {
@@ -117,7 +149,7 @@ func (s *session) ask(from im.Actor, call *wire.Call) (*wire.Result, error) {
 	}
 	ctx, answered := s.asking(askTime)
 	defer answered()
-	answer, err := s.g.o.Logic.Call(ctx, from, im.Call{Method: call.GetMethod(), Payload: payload, Key: call.GetIdempotencyKey()})
+	answer, err := s.g.o.Logic.Call(im.WithRequest(ctx, from.Request), *from, im.Call{Method: call.GetMethod(), Payload: payload, Key: call.GetIdempotencyKey()})
 	if err != nil {
 		return nil, err
 	}
@@ -149,9 +181,10 @@ func (s *session) callEarly(call *wire.Call) {
 		return
 	}
 	s.deadline.Store(0) // the time is the server's
-	result, err := s.askEarly(call)
+	from := im.Actor{Connection: s.ID, Address: s.Conn.Info().RemoteAddr}
+	result, err := s.askEarly(&from, call)
 	if err != nil {
-		s.logInternal("call", err)
+		s.logCall(&from, err)
 		s.Send(resultError(call.GetNumber(), err))
 	} else {
 		result.Number = call.GetNumber()
@@ -171,7 +204,7 @@ func (s *session) tooEarly() bool {
 	return true
 }
 
-func (s *session) askEarly(call *wire.Call) (*wire.Result, error) {
+func (s *session) askEarly(from *im.Actor, call *wire.Call) (*wire.Result, error) {
 	if !s.g.o.Open(call.GetMethod()) {
 		return nil, im.Errorf(im.CodeUnauthenticated, "before the Hello there are only methods that need no token")
 	}
@@ -180,7 +213,7 @@ func (s *session) askEarly(call *wire.Call) (*wire.Result, error) {
 		return nil, err
 	}
 	defer leave()
-	return s.ask(im.Actor{Connection: s.ID, Address: s.Conn.Info().RemoteAddr}, call)
+	return s.ask(from, call)
 }
 
 // requestError speaks as the other door does.

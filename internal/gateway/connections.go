@@ -41,18 +41,17 @@ func addressKey(addr string) string {
 }
 
 // add registers a connection. key is of its address, "" if that has no limit.
-func (c *connections) add(s *session, key string, o *Options) error {
+func (c *connections) add(s *session, key string, o *Bounds) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if o.MaxConnections > 0 && len(c.all) >= o.MaxConnections {
 		return im.Errorf(im.CodeTooManyConnections, "the server has as many connections as it may")
 	}
-	limited := o.MaxPerAddress > 0 && key != ""
-	if limited && c.byAddress[key] >= o.MaxPerAddress {
+	if o.MaxPerAddress > 0 && key != "" && c.byAddress[key] >= o.MaxPerAddress {
 		return im.Errorf(im.CodeTooManyConnections, "this address has as many connections as it may")
 	}
 	c.all[s] = struct{}{}
-	if limited {
+	if key != "" { // also while there is no bound: there may be one later
 		c.byAddress[key]++
 	}
 	return nil

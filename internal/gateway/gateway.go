@@ -27,6 +27,7 @@ type Gateway struct {
 	cancel context.CancelFunc
 	node   string
 	nextID atomic.Uint64
+	bounds atomic.Pointer[Bounds]
 
 	wheel     *here.Wheel
 	parkTicks int64             // parkAfter in ticks
@@ -60,6 +61,7 @@ var _ im.Dispatch = (*Gateway)(nil)
 func New(o Options) *Gateway {
 	o.defaults()
 	g := &Gateway{o: o, node: o.Node, conns: newConnections(), controls: newControls()}
+	g.SetBounds(o.Bounds)
 	if g.node == "" {
 		var b [6]byte
 		_, _ = rand.Read(b[:]) // never fails
@@ -138,7 +140,7 @@ func (g *Gateway) admit(c wire.Conn) (*session, error) {
 	if draining {
 		err = errGoingAway()
 	} else {
-		err = g.conns.add(s, addressKey(info.RemoteAddr), &g.o)
+		err = g.conns.add(s, addressKey(info.RemoteAddr), g.bounds.Load())
 	}
 	if err != nil {
 		return s, err

@@ -84,7 +84,7 @@ func (s *session) refuseHello(f *wire.ClientFrame, err error) {
 }
 
 func (s *session) checkHello(h *wire.Hello) (im.Handshake, error) {
-	shake := im.Handshake{Token: h.GetToken(), Connection: s.ID, Client: h.GetClient(), Address: s.Conn.Info().RemoteAddr}
+	shake := im.Handshake{Token: h.GetToken(), Connection: s.ID, Client: h.GetClient(), Address: s.Conn.Info().RemoteAddr, Request: string(s.ID)}
 	if h.VersionMin > h.VersionMax || h.VersionMax < versionMin || h.VersionMin > versionMax {
 		return shake, im.Errorf(im.CodeVersionUnsupported, "this server speaks versions %d to %d", versionMin, versionMax)
 	}
@@ -172,14 +172,14 @@ func rateOf(r limits.Rate) *wire.Rate {
 func (s *session) arrive() error {
 	defer s.g.users.Arriving(s.Actor.User)()
 	s.endSilent()
-	return s.g.users.Add(&s.Member, s.g.o.MaxPerUser)
+	return s.g.users.Add(&s.Member, s.g.bounds.Load().MaxPerUser)
 }
 
 // endSilent holds the device of s to its bound, and to that of its user (SPEC
 // §3.5): those of its other connections here that were silent for longest end. So
 // what a device left behind half open keeps nobody out.
 func (s *session) endSilent() {
-	l, all := &s.g.o, 0
+	l, all, most := &s.g.o, 0, s.g.bounds.Load().MaxPerUser
 	var others []*session
 	for _, m := range s.g.users.Of(s.Actor.User) {
 		if m == &s.Member || m.Is(outgoing.Ending) {
@@ -191,8 +191,8 @@ func (s *session) endSilent() {
 		}
 	}
 	surplus := len(others) + 1 - l.Limits.DeviceConnections
-	if l.MaxPerUser > 0 {
-		surplus = max(surplus, all+1-l.MaxPerUser)
+	if most > 0 {
+		surplus = max(surplus, all+1-most)
 	}
 	if surplus <= 0 || len(others) == 0 {
 		return

@@ -52,16 +52,24 @@ type Options struct {
 	Peers here.Peers
 	// Node begins connection ids, unique over all gateways. Default: random.
 	Node string
-	// MaxConnections bounds all connections, MaxPerUser those of a user and
-	// MaxPerAddress those from an address (an IPv6 /64; loopback has no bound).
-	// 0: no bound.
-	MaxConnections int
-	MaxPerUser     int
-	MaxPerAddress  int
-	Now            func() time.Time
-	Logger         *slog.Logger
-	Registerer     prometheus.Registerer
+	// Bounds are the bounds of the beginning; SetBounds changes them.
+	Bounds
+	Now func() time.Time
+	// Slow is how long a Call takes at least that has a line in the log; nil or 0: none has.
+	Slow       func() time.Duration
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
 }
+
+// Bounds bounds how many connections there are: MaxConnections all, MaxPerUser those of a
+// user and MaxPerAddress those from an address (an IPv6 /64; loopback has no bound). 0: no
+// bound.
+type Bounds struct {
+	MaxConnections, MaxPerUser, MaxPerAddress int
+}
+
+// SetBounds changes the bounds for those who come from now on; nobody is sent away.
+func (g *Gateway) SetBounds(b Bounds) { g.bounds.Store(&b) }
 
 // Limits bounds what a connection may do (SPEC §1.5).
 type Limits struct {

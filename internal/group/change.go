@@ -51,7 +51,7 @@ func (s *Service) Add(ctx context.Context, actor im.Actor, c im.ConversationID, 
 		if err != nil {
 			return nil, err
 		}
-		if v.Members+len(who.add) > s.o.MaxMembers {
+		if v.Members+len(who.add) > s.limits.Load().MaxMembers {
 			return nil, s.tooMany()
 		}
 		if err := s.count(actor.User, who, counted); err != nil {

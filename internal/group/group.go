@@ -46,6 +46,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -179,6 +180,7 @@ type Service struct {
 	doors     Doors
 	outbox    Driver
 	o         Options
+	limits    atomic.Pointer[Limits]
 	rosters   *rosters
 	pace      pace
 	adds      adds
@@ -228,6 +230,7 @@ func New(store Store, people People, doors Doors, outbox Driver, o Options) *Ser
 			Help: "Roster changes decided again because the roster moved.",
 		}),
 	}
+	s.limits.Store(&Limits{MaxMembers: o.MaxMembers, MaxGroups: o.MaxGroups, AddsPerHour: o.AddsPerHour, StrangersPerDay: o.StrangersPerDay})
 	for i := range s.turns {
 		s.turns[i] = make(chan struct{}, 1)
 	}
@@ -282,7 +285,7 @@ func (s *Service) CreateNew(ctx context.Context, actor im.Actor, n NewGroup) (g 
 	if err != nil {
 		return Group{}, nil, err
 	}
-	if len(who.add)+1 > s.o.MaxMembers {
+	if len(who.add)+1 > s.limits.Load().MaxMembers {
 		return Group{}, nil, s.tooMany()
 	}
 	if err := s.mayJoinOneMore(ctx, actor.User); err != nil {
@@ -546,7 +549,7 @@ func (s *Service) newConversation() im.ConversationID {
 }
 
 func (s *Service) tooMany() error {
-	return im.Errorf(im.CodeTooLarge, "a group may have at most %d members", s.o.MaxMembers)
+	return im.Errorf(im.CodeTooLarge, "a group may have at most %d members", s.limits.Load().MaxMembers)
 }
 
 // unknown tells that a promised change was not seen done.

@@ -45,7 +45,7 @@ func (s *Service) addable(ctx context.Context, actor im.UserID, users []im.UserI
 	}
 	of := make(map[im.UserID]*im.Addable, len(may))
 	for i := range may {
-		if may[i].Groups < s.o.MaxGroups {
+		if may[i].Groups < s.limits.Load().MaxGroups {
 			of[may[i].User] = &may[i]
 		}
 	}
@@ -67,7 +67,7 @@ func (s *Service) addable(ctx context.Context, actor im.UserID, users []im.UserI
 // Of those who do, however many they are, so many a day do it; the others ask: nobody
 // finds themselves in hundreds of groups of people whom they do not know.
 func (s *Service) mayStranger(user im.UserID, counted strange) bool {
-	if s.o.StrangersPerDay < 0 || counted[user] {
+	if s.limits.Load().StrangersPerDay < 0 || counted[user] {
 		return true
 	}
 	if s.strangers.take(user, 1, s.o.Now()) != 0 {
@@ -82,7 +82,7 @@ func (s *Service) uncount(actor im.UserID, w ways, unasked bool, counted strange
 	for u := range counted {
 		s.strangers.giveBack(u, 1)
 	}
-	if !unasked && s.o.AddsPerHour >= 0 {
+	if !unasked && s.limits.Load().AddsPerHour >= 0 {
 		s.adds.giveBack(actor, len(w.add)+len(w.ask))
 	}
 }
@@ -94,8 +94,8 @@ func (s *Service) mayJoinOneMore(ctx context.Context, user im.UserID) error {
 	if err != nil {
 		return fmt.Errorf("groups of a user: %w", err)
 	}
-	if n >= s.o.MaxGroups {
-		return im.Errorf(im.CodeTooLarge, "you are in %d groups; at most %d are allowed", n, s.o.MaxGroups)
+	if n >= s.limits.Load().MaxGroups {
+		return im.Errorf(im.CodeTooLarge, "you are in %d groups; at most %d are allowed", n, s.limits.Load().MaxGroups)
 	}
 	return nil
 }
@@ -103,11 +103,11 @@ func (s *Service) mayJoinOneMore(ctx context.Context, user im.UserID) error {
 // count counts whom somebody adds or asks, unless that was done: rate_limited.
 func (s *Service) count(actor im.UserID, w ways, done bool) error {
 	n := len(w.add) + len(w.ask)
-	if done || n == 0 || s.o.AddsPerHour < 0 {
+	if done || n == 0 || s.limits.Load().AddsPerHour < 0 {
 		return nil
 	}
 	if wait := s.adds.take(actor, n, s.o.Now()); wait > 0 {
-		e := im.Errorf(im.CodeRateLimited, "you may add %d users an hour", s.o.AddsPerHour)
+		e := im.Errorf(im.CodeRateLimited, "you may add %d users an hour", s.limits.Load().AddsPerHour)
 		e.RetryAfter = wait
 		return e
 	}
@@ -189,7 +189,7 @@ func (s *Service) Accept(ctx context.Context, actor im.Actor, c im.ConversationI
 		if v.Settings.Authorize(v.roleOf(inv.Inviter), im.GroupAdd, im.RoleNone) != nil {
 			return nil, im.Errorf(im.CodePermissionDenied, "who invited you may not add members any more")
 		}
-		if v.Members >= s.o.MaxMembers {
+		if v.Members >= s.limits.Load().MaxMembers {
 			return nil, s.tooMany()
 		}
 		if err := s.checkBanned(ctx, c, actor.User); err != nil {

@@ -234,7 +234,7 @@ func (s *Service) Join(ctx context.Context, actor im.Actor, code string) (Group,
 		switch {
 		case v.Settings.Join == im.JoinApproval:
 			return nil, im.Errorf(im.CodePermissionDenied, "an admin lets in who asks: RequestToJoin")
-		case v.Members >= s.o.MaxMembers:
+		case v.Members >= s.limits.Load().MaxMembers:
 			return nil, s.tooMany()
 		}
 		v.by.Link = code

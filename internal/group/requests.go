@@ -147,15 +147,15 @@ func (s *Service) Approve(ctx context.Context, actor im.Actor, c im.Conversation
 		if err := s.checkBanned(ctx, c, user); err != nil {
 			return nil, err
 		}
-		if v.Members >= s.o.MaxMembers {
+		if v.Members >= s.limits.Load().MaxMembers {
 			return nil, s.tooMany()
 		}
 		n, err := s.people.GroupsOf(ctx, user)
 		if err != nil {
 			return nil, fmt.Errorf("groups of a user: %w", err)
 		}
-		if n >= s.o.MaxGroups {
-			return nil, im.Errorf(im.CodeTooLarge, "this user is in %d groups; at most %d are allowed", n, s.o.MaxGroups)
+		if n >= s.limits.Load().MaxGroups {
+			return nil, im.Errorf(im.CodeTooLarge, "this user is in %d groups; at most %d are allowed", n, s.limits.Load().MaxGroups)
 		}
 		v.by.Asked = true
 		return joining(v, []im.UserID{user}), nil

@@ -74,6 +74,8 @@ type Handshake struct {
 	Device     Device
 	Client     string
 	Address    string
+	// Request is the id of the request that asks, "" for none.
+	Request string
 }
 
 // Call asks for an API method.
@@ -117,6 +119,9 @@ type Actor struct {
 	Admin bool
 	// ExpiresMs is when the access token ends, in Unix milliseconds; 0 for the admin key.
 	ExpiresMs int64
+	// Request is the id under which the log has what is asked now, on every node that it
+	// comes to; "" for none.
+	Request string
 
 	// Of a send: the order it has to keep, nil for none, and its place in it.
 	Order *Order

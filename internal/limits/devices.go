@@ -3,6 +3,7 @@ package limits
 import (
 	"container/list"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/skein-im/skein/internal/im"
@@ -125,8 +126,7 @@ const (
 //
 // It is no cache: the allowance of a connection stays as long as that does.
 type Devices struct {
-	rates Rates
-	rules [classes]rule
+	in atomic.Pointer[inEffect]
 
 	mu sync.Mutex
 	of map[deviceKey]*Allowance
@@ -157,14 +157,28 @@ type Allowance struct {
 	buckets [classes]bucket
 }
 
+// inEffect are the rates with the rules that they make.
+type inEffect struct {
+	rates Rates
+	rules [classes]rule
+}
+
 // NewDevices makes the allowances; fields of r that are zero take their default.
 func NewDevices(r Rates) *Devices {
+	d := &Devices{of: map[deviceKey]*Allowance{}, idle: list.New()}
+	d.SetRates(r)
+	return d
+}
+
+// SetRates changes the rates of all devices from the next request on; fields of r that are
+// zero take their default. A bucket keeps what is in it, as time until it is full.
+func (d *Devices) SetRates(r Rates) {
 	r.defaults()
-	return &Devices{rates: r, rules: newRules(r), of: map[deviceKey]*Allowance{}, idle: list.New()}
+	d.in.Store(&inEffect{rates: r, rules: newRules(r)})
 }
 
 // Rates are those of every device.
-func (d *Devices) Rates() Rates { return d.rates }
+func (d *Devices) Rates() Rates { return d.in.Load().rates }
 
 // Enter gives a connection its device's allowance, until Leave.
 func (d *Devices) Enter(u im.UserID, device string) *Allowance {
@@ -246,10 +260,10 @@ func (d *Devices) Take(a *Allowance, c Class, now int64) (wait time.Duration, fl
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	b := &a.buckets[c]
-	if wait = b.take(&d.rules[c], now); wait > 0 {
+	b, r := &a.buckets[c], &d.in.Load().rules[c]
+	if wait = b.take(r, now); wait > 0 {
 		b.refused++
-		flood = b.refused > d.rules[c].flood
+		flood = b.refused > r.flood
 	}
 	return wait, flood
 }
@@ -258,7 +272,7 @@ func (d *Devices) Take(a *Allowance, c Class, now int64) (wait time.Duration, fl
 // more than a bucket holds as many as that. When they are not there it tells how long to
 // wait for them.
 func (d *Devices) More(u im.UserID, device string, c Class, n int, now int64) (wait time.Duration) {
-	a, r := d.Enter(u, device), &d.rules[c]
+	a, r := d.Enter(u, device), &d.in.Load().rules[c]
 	defer d.Leave(a, now)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -287,7 +301,7 @@ type Quota struct {
 // Ask takes a token for a request that belongs to no connection. There is nothing
 // to close for who does not listen, so refusals here are no flood.
 func (d *Devices) Ask(u im.UserID, device string, c Class, now int64) Quota {
-	a, r := d.Enter(u, device), &d.rules[c]
+	a, r := d.Enter(u, device), &d.in.Load().rules[c]
 	defer d.Leave(a, now)
 	a.mu.Lock()
 	defer a.mu.Unlock()

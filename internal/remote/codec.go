@@ -222,7 +222,8 @@ func putActor(b []byte, a *im.Actor) []byte {
 		b = putDevice(b, &a.Device)
 		b = putString(b, a.Address)
 		b = putBool(b, a.Admin)
-		return putTime(b, timeOfMs(a.ExpiresMs))
+		b = putTime(b, timeOfMs(a.ExpiresMs))
+		return putString(b, a.Request)
 	})
 }
 
@@ -231,6 +232,9 @@ func (r *reader) actor() im.Actor {
 	a := im.Actor{
 		User: im.UserID(in.string()), Session: im.SessionID(in.string()), Connection: im.ConnectionID(in.string()),
 		Device: in.device(), Address: in.string(), Admin: in.bool(), ExpiresMs: msOfTime(in.time()),
+	}
+	if len(in.b) > 0 { // nodes of before send none
+		a.Request = in.string()
 	}
 	r.also(in)
 	return a

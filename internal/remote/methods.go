@@ -15,13 +15,17 @@ func putHandshake(b []byte, h *im.Handshake) []byte {
 		b = putString(b, h.Connection)
 		b = putDevice(b, &h.Device)
 		b = putString(b, h.Client)
-		return putString(b, h.Address)
+		b = putString(b, h.Address)
+		return putString(b, h.Request)
 	})
 }
 
 func (r *reader) handshake() im.Handshake {
 	in := r.record()
 	h := im.Handshake{Token: in.string(), Connection: im.ConnectionID(in.string()), Device: in.device(), Client: in.string(), Address: in.string()}
+	if len(in.b) > 0 { // nodes of before send none
+		h.Request = in.string()
+	}
 	r.also(in)
 	return h
 }

@@ -394,12 +394,22 @@ func (s *server) answer(q *served) {
 	body, err := s.carryOut(q.ctx, q.kind, &reader{b: q.body})
 	if err != nil {
 		if im.CodeOf(err) == im.CodeInternal {
-			s.node.o.Logger.Error("remote: request", "kind", q.kind, "from", q.to.name, "err", err)
+			s.node.o.Logger.Error("remote: request", "kind", q.kind, "from", q.to.name, "request", requestOf(q), "err", err)
 		}
 		q.to.error(q.number, err)
 		return
 	}
 	q.to.answer(q.number, body)
+}
+
+// requestOf is the id of the request that a question is part of, "" if it has none.
+func requestOf(q *served) string {
+	switch q.kind {
+	case askSync, askPull, askCompare, askSignal, askCall, askCustom, askSeen:
+		in := &reader{b: q.body}
+		return in.actor().Request
+	}
+	return ""
 }
 
 // recover turns a panic into the end of this request: whoever asks again could

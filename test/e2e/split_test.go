@@ -78,7 +78,7 @@ func (c *cluster) start(t *testing.T, m *member) {
 			cfg.Cluster = []string{"127.0.0.1:1"} // which nobody looks for
 		}
 	}
-	a, err := app.Open(context.Background(), cfg, app.Options{Heartbeat: c.terms.heartbeat, WrapDispatch: c.terms.dispatch, OpenBus: c.terms.bus, PlaceEvery: c.terms.places})
+	a, err := app.Open(context.Background(), cfg, app.Options{Logger: c.terms.logger(m.name), Heartbeat: c.terms.heartbeat, WrapDispatch: c.terms.dispatch, OpenBus: c.terms.bus, PlaceEvery: c.terms.places})
 	if err != nil {
 		t.Fatalf("%s: %v", m.name, err)
 	}

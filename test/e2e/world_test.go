@@ -8,6 +8,7 @@ package e2e
 
 import (
 	"context"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -51,6 +52,16 @@ type terms struct {
 	places time.Duration
 	// bus replaces the one between the nodes, if there are several.
 	bus func(name string, h bus.Handler) (bus.Bus, error)
+	// log makes the log of a node, "" for one that is alone; nil: there is none.
+	log func(node string) *slog.Logger
+}
+
+// logger is the log of a node.
+func (o *terms) logger(node string) *slog.Logger {
+	if o.log == nil {
+		return nil
+	}
+	return o.log(node)
 }
 
 // deployment makes a World that runs until the test ends.
@@ -96,7 +107,7 @@ func settings(t *testing.T, dir string, more map[string]string) config.Config {
 
 func (n *node) open(t *testing.T) error {
 	a, err := app.Open(context.Background(), settings(t, n.dir, n.terms.settings), app.Options{
-		Heartbeat: n.terms.heartbeat, WrapDispatch: n.terms.dispatch, AcceptLoss: n.acceptLoss,
+		Logger: n.terms.logger(""), Heartbeat: n.terms.heartbeat, WrapDispatch: n.terms.dispatch, AcceptLoss: n.acceptLoss,
 	})
 	if err == nil {
 		n.app.Store(a)

@@ -69,6 +69,8 @@ var allowed = []struct {
 	{"internal/outward", nil, "it judges addresses"},
 	{"internal/preview", []string{"internal/im", "internal/cache", "internal/outward"}, "it fetches what links lead to, and knows neither who may read a message nor where anything is kept"},
 	{"internal/push", []string{"internal/im", "internal/entrycodec", "internal/cache", "internal/outward", "wire"}, "it wakes devices, and knows neither who may read a message nor where anything is kept"},
+	{"internal/certs", nil, "where certificates come from, for anybody"},
+	{"internal/logs", nil, "it writes lines, whatever they say"},
 	{"internal/limits", []string{"internal/im"}, "both doors hold clients to it; it knows neither"},
 	{"internal/gateway", []string{"internal/im", "internal/cache", "internal/contract", "internal/limits", "wire", "internal/gateway"}, "an edge: it knows the protocol, not the business"},
 	{"internal/gateway/here", []string{"internal/im", "wire", "internal/gateway/outgoing"}, "who is connected knows neither what is delivered nor how somebody logs in"},

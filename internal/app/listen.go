@@ -1,0 +1,161 @@
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"time"
+
+	"github.com/skein-im/skein/internal/api"
+	"github.com/skein-im/skein/internal/certs"
+	"github.com/skein-im/skein/internal/config"
+	"github.com/skein-im/skein/internal/transport/tcp"
+	"github.com/skein-im/skein/internal/transport/ws"
+	"github.com/skein-im/skein/internal/webapp"
+	"github.com/skein-im/skein/wire"
+	"github.com/skein-im/skein/wire/netio"
+)
+
+type listening struct {
+	url string
+	wire.Listener
+}
+
+func (a *App) codecs(o Options) []wire.Codec {
+	return append([]wire.Codec{wire.Protobuf(), wire.JSON()}, o.Codecs...)
+}
+
+// openListeners binds every port, so that one in use ends the start.
+func (a *App) openListeners(ctx context.Context, o Options) error {
+	var err error
+	if a.poller, err = netio.NewPoller(); err != nil {
+		return err
+	}
+	lo := wire.ListenOptions{
+		HandshakeTimeout: 5 * time.Second, Origins: a.cfg.HTTP.Origins, Poller: a.poller, Log: a.log, Deflate: a.cfg.Gateway.Deflate,
+	}.WithCodecs(a.codecs(o)...)
+	if a.cfg.TLS.Cert != "" {
+		files, err := certs.OpenFiles(a.cfg.TLS.Cert, a.cfg.TLS.Key, a.log)
+		if err != nil {
+			return err
+		}
+		a.live.certificate.Store(files)
+		lo.TLS = &tls.Config{GetCertificate: a.live.getCertificate, MinVersion: tls.VersionTLS12}
+	}
+	transports := map[string]wire.Transport{"tcp": tcp.Transport{}, "tls": tcp.Transport{}, "ws": ws.Transport{}, "wss": ws.Transport{}}
+	for scheme, t := range o.Transports {
+		transports[scheme] = t
+	}
+	for _, raw := range a.cfg.Listeners {
+		if a.gateway == nil {
+			return fmt.Errorf("listeners: %s needs the role gateway", raw)
+		}
+		u, err := url.Parse(raw)
+		if err != nil {
+			return fmt.Errorf("listeners: %w", err)
+		}
+		t := transports[u.Scheme]
+		if t == nil {
+			return fmt.Errorf("listeners: %s: no transport for %q", raw, u.Scheme)
+		}
+		if (u.Scheme == "tls" || u.Scheme == "wss") && lo.TLS == nil {
+			return fmt.Errorf("listeners: %s needs tls.cert and tls.key", raw)
+		}
+		l, err := t.Listen(ctx, u, lo)
+		if err != nil {
+			return fmt.Errorf("listeners: %s: %w", raw, err)
+		}
+		a.listeners = append(a.listeners, listening{raw, l})
+		a.logListening("listeners", u.Scheme, l.Addr().String())
+	}
+	return a.openHTTP(lo)
+}
+
+func (a *App) openHTTP(lo wire.ListenOptions) (err error) {
+	var proxies []netip.Prefix
+	for _, p := range a.cfg.HTTP.TrustedProxies {
+		proxies = append(proxies, netip.MustParsePrefix(p)) // Check parsed it
+	}
+	plain := lo
+	plain.TLS = nil // the public server ends TLS itself
+	public := http.NewServeMux()
+	if a.gateway != nil {
+		public.Handle("/ws", api.BehindProxies(proxies, ws.Handler(plain, a.gateway.Serve)))
+	}
+	if a.cfg.Is(config.RoleAPI) {
+		public.Handle("/", api.NewHTTP(a.ask, api.HTTPOptions{
+			Log: a.log, Slow: a.slowCall, TrustedProxies: proxies, Origins: a.cfg.HTTP.Origins, Limiter: a.limiter, Credentials: a.credentials, Media: a.media, Export: a.exports, Web: webapp.Handler, Metrics: a.metrics,
+		}))
+	}
+	if a.gateway == nil && !a.cfg.Is(config.RoleAPI) {
+		return a.openAdmin() // nobody but the other nodes comes here
+	}
+	if a.public, err = listenHTTP("http.listen", a.cfg.HTTP.Listen, public, lo.TLS, a.log); err != nil {
+		return err
+	}
+	a.logListening("http.listen", a.scheme(), a.public.addr())
+	return a.openAdmin()
+}
+
+func (a *App) openAdmin() (err error) {
+	if a.cfg.Admin.Listen == "" {
+		return nil
+	}
+	if a.admin, err = listenHTTP("admin.listen", a.cfg.Admin.Listen, a.adminHandler(), nil, a.log); err != nil {
+		return err
+	}
+	a.logListening("admin.listen", "http", a.admin.addr())
+	return nil
+}
+
+// URL is where people reach the server; empty when only other nodes do.
+func (a *App) URL() string {
+	if a.public == nil {
+		return ""
+	}
+	if a.cfg.HTTP.PublicURL != "" {
+		return a.cfg.HTTP.PublicURL
+	}
+	return a.scheme() + "://" + a.public.addr()
+}
+
+// scheme is what the public port speaks.
+func (a *App) scheme() string {
+	if a.cfg.TLS.Cert != "" {
+		return "https"
+	}
+	return "http"
+}
+
+// ClaimURL makes the first administrator, once; empty when there is one.
+func (a *App) ClaimURL() string {
+	if a.claim == "" {
+		return ""
+	}
+	return a.URL() + "/claim?code=" + url.QueryEscape(a.claim)
+}
+
+// AdminURL is the private port's, empty when it is off.
+func (a *App) AdminURL() string {
+	if a.admin == nil {
+		return ""
+	}
+	return "http://" + a.admin.addr()
+}
+
+// ListenURLs are the further listeners with their real ports.
+func (a *App) ListenURLs() []string {
+	var urls []string
+	for _, l := range a.listeners {
+		u, _ := url.Parse(l.url) // parsed in openListeners
+		if _, ok := l.Addr().(*net.TCPAddr); ok {
+			u.Host = l.Addr().String()
+		}
+		urls = append(urls, u.String())
+	}
+	return urls
+}

@@ -1,0 +1,162 @@
+package app
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/skein-im/skein/internal/account"
+	"github.com/skein-im/skein/internal/certs"
+	"github.com/skein-im/skein/internal/config"
+	"github.com/skein-im/skein/internal/gateway"
+	"github.com/skein-im/skein/internal/group"
+	"github.com/skein-im/skein/internal/limits"
+)
+
+// inEffect is what Reload changes while the server runs. App.cfg stays what it was at the
+// start; what is in effect of the settings below is here.
+type inEffect struct {
+	mu      sync.Mutex
+	running config.Config // what is in effect; mu's
+	level   *slog.LevelVar
+	rates   limits.Rates // of a laboratory, instead of those of the settings
+
+	drain       atomic.Int64
+	certificate atomic.Pointer[certs.Files] // nil without tls.cert
+}
+
+// reloadable are the settings that Reload can change.
+var reloadable = []string{
+	"tls.cert", "tls.key", "log.level", "log.slow",
+	"gateway.max_connections", "gateway.max_per_user", "gateway.max_per_address", "gateway.send_rate", "gateway.send_burst", "gateway.drain_time",
+	"groups.max_members", "groups.max_per_user", "groups.max_adds_per_hour", "groups.max_strangers_per_day",
+}
+
+func (l *inEffect) begin(c *config.Config, level *slog.LevelVar) {
+	l.running, l.level = *c, level
+	l.drain.Store(int64(c.Gateway.DrainTime))
+}
+
+func (l *inEffect) drainTime() time.Duration { return time.Duration(l.drain.Load()) }
+
+func (l *inEffect) getCertificate(h *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	return l.certificate.Load().GetCertificate(h)
+}
+
+func (l *inEffect) ratesOf(c *config.Config) limits.Rates {
+	if l.rates != (limits.Rates{}) {
+		return l.rates
+	}
+	return limits.Rates{Sends: limits.Rate{PerSecond: c.Gateway.SendRate, Burst: c.Gateway.SendBurst}}
+}
+
+func bounds(c *config.Config) gateway.Bounds {
+	return gateway.Bounds{MaxConnections: c.Gateway.MaxConnections, MaxPerUser: c.Gateway.MaxPerUser, MaxPerAddress: c.Gateway.MaxPerAddress}
+}
+
+func groupLimits(c *config.Config) group.Limits {
+	return group.Limits{MaxMembers: c.Groups.MaxMembers, MaxGroups: c.Groups.MaxPerUser, AddsPerHour: c.Groups.MaxAddsPerHour, StrangersPerDay: c.Groups.MaxStrangersPerDay}
+}
+
+// Reload makes what load returns the settings, as far as that is possible while the server
+// runs, and reads the files of the certificate and of the admin key anew. All of it is
+// changed or, with an error, nothing; the log says which, and names the settings that
+// changed and wait for the next start.
+func (a *App) Reload(load func() (config.Config, error)) error {
+	a.live.mu.Lock()
+	defer a.live.mu.Unlock()
+	err := a.reload(load)
+	if err != nil {
+		a.log.Error("not reloaded, everything stays as it was", "err", err)
+	}
+	return err
+}
+
+func (a *App) reload(load func() (config.Config, error)) error {
+	c, err := load()
+	if err != nil {
+		return err
+	}
+	if err := c.Check(); err != nil {
+		return err
+	}
+	var changed, later []string
+	for _, key := range config.Changed(&a.live.running, &c) {
+		switch {
+		case (key == "tls.cert" || key == "tls.key") && (c.TLS.Cert == "") != (a.live.running.TLS.Cert == ""),
+			key == "log.level" && a.live.level == nil,
+			!slices.Contains(reloadable, key):
+			later = append(later, key)
+		default:
+			changed = append(changed, key)
+		}
+	}
+	// What may fail comes first.
+	files, err := a.reloadCertificate(&c)
+	if err != nil {
+		return err
+	}
+	key, err := a.reloadKey()
+	if err != nil {
+		return err
+	}
+	if files != nil {
+		a.live.certificate.Store(files)
+	}
+	if key != "" {
+		a.accounts.SetAdminKey(account.HashKey(key))
+	}
+	a.apply(&c)
+	for _, key := range changed {
+		if err := config.Copy(&a.live.running, &c, key); err != nil {
+			return err
+		}
+	}
+	a.log.Info("reloaded", "changed", changed)
+	if len(later) > 0 {
+		a.log.Warn("settings changed that take effect at the next start only", "settings", later)
+	}
+	return nil
+}
+
+// reloadCertificate reads the certificate; nil: there is none, before and after.
+func (a *App) reloadCertificate(c *config.Config) (*certs.Files, error) {
+	if a.live.certificate.Load() == nil || c.TLS.Cert == "" {
+		return nil, nil
+	}
+	return certs.OpenFiles(c.TLS.Cert, c.TLS.Key, a.log)
+}
+
+// reloadKey reads the admin key, "" where it is no file's.
+func (a *App) reloadKey() (string, error) {
+	if a.accounts == nil || a.cfg.Clustered() {
+		return "", nil
+	}
+	key, err := a.data.readAdminKey()
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("%w: put it back, or start anew to have one made", err)
+	}
+	return key, err
+}
+
+// apply brings into effect what can be.
+func (a *App) apply(c *config.Config) {
+	if a.live.level != nil {
+		_ = a.live.level.UnmarshalText([]byte(c.Log.Level)) // Check parsed it
+	}
+	a.slow.Store(int64(c.Log.Slow))
+	a.live.drain.Store(int64(c.Gateway.DrainTime))
+	a.devices.SetRates(a.live.ratesOf(c))
+	if a.gateway != nil {
+		a.gateway.SetBounds(bounds(c))
+	}
+	if a.members != nil && a.members.groups != nil {
+		a.members.groups.SetLimits(groupLimits(c))
+	}
+}
