@@ -67,6 +67,7 @@ test: deps $(TOOLS)/gotestsum test-ts test-web ## all tests, with the race detec
 	$(TOOLS)/gotestsum --format pkgname-and-test-fails -- $(RACE) -timeout 18m -p $(PACKAGES) $(LONGEST) ./...
 	cd test/oidc && $(GO) test -timeout 5m ./... # a module of its own: a real provider of OpenID Connect
 	cd test/s3 && $(GO) test -timeout 10m ./... # another one: a real S3-compatible server
+	cd test/acme && $(GO) test -timeout 5m ./... # another one: a real authority for certificates
 
 # The SDK in TypeScript: installs what its tests need, from its lock file, and runs them; the scenarios of
 # sdk/conformance among them, against bin/skein-lab. Needs Node 20 or later.

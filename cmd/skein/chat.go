@@ -48,7 +48,7 @@ func (c *chatCmd) Run(ctx context.Context) error {
 		return err
 	}
 	file := skein.TokenFile(filepath.Join(dir, "tokens.json"))
-	tokens, err := c.logIn(ctx, file, device)
+	tokens, fresh, err := c.logIn(ctx, file, device)
 	if err != nil {
 		return err
 	}
@@ -61,9 +61,9 @@ func (c *chatCmd) Run(ctx context.Context) error {
 	if c.Codec == "json" {
 		codec = wire.JSON()
 	}
-	client, err := skein.Dial(ctx, c.target(base),
+	client, err := skein.Dial(ctx, c.target(base), append(c.first(fresh),
 		skein.WithTokenSource(skein.NewSession(c.Server, tokens, file.Save).Token), skein.WithStore(store),
-		skein.WithCodec(codec), skein.WithDevice(device.Id, device.Class, device.Name), skein.WithClientName("skein-chat/"+version), skein.WithBaseURL(c.Server), skein.WithOffline())
+		skein.WithCodec(codec), skein.WithDevice(device.Id, device.Class, device.Name), skein.WithClientName("skein-chat/"+version), skein.WithBaseURL(c.Server))...)
 	if err != nil {
 		return err
 	}
@@ -72,6 +72,15 @@ func (c *chatCmd) Run(ctx context.Context) error {
 		return terminal.New(client, terminal.Plain(os.Stdin, os.Stdout)).Run(ctx)
 	}
 	return terminal.NewWindow(client).Run(ctx)
+}
+
+// first is how the chat begins: who was here before reads and writes without a server, who
+// was not is told at once why there is none.
+func (c *chatCmd) first(fresh bool) []skein.Option {
+	if fresh {
+		return nil
+	}
+	return []skein.Option{skein.WithOffline()}
 }
 
 func (c *chatCmd) target(base *url.URL) string {
@@ -117,14 +126,19 @@ func (c *chatCmd) device(dir string) (*wire.Device, error) {
 	return &wire.Device{Id: strings.TrimSpace(string(raw)), Class: wire.DeviceClass_DEVICE_CLASS_DESKTOP, Name: host}, nil
 }
 
-// logIn uses the profile's tokens, or asks for the password.
-func (c *chatCmd) logIn(ctx context.Context, file skein.TokenFile, device *wire.Device) (*wire.Tokens, error) {
+// logIn uses the profile's tokens, or asks for the password: then they are fresh.
+func (c *chatCmd) logIn(ctx context.Context, file skein.TokenFile, device *wire.Device) (tokens *wire.Tokens, fresh bool, err error) {
 	if !c.Register {
 		tokens, err := file.Load()
 		if err == nil || !errors.Is(err, fs.ErrNotExist) {
-			return tokens, err
+			return tokens, false, err
 		}
 	}
+	tokens, err = c.logInNow(ctx, file, device)
+	return tokens, true, err
+}
+
+func (c *chatCmd) logInNow(ctx context.Context, file skein.TokenFile, device *wire.Device) (*wire.Tokens, error) {
 	if c.LoginWith != "" {
 		tokens, err := logInWith(ctx, c.Server, c.LoginWith, c.Paste, device)
 		if err != nil {

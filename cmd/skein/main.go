@@ -22,6 +22,8 @@ type cli struct {
 	Backup   backupCmd       `cmd:"" help:"Back up the embedded store, list, try out and remove backups."`
 	Restore  restoreCmd      `cmd:"" help:"Make a data directory from a backup."`
 	Doctor   doctorCmd       `cmd:"" help:"Look for what is wrong with the store, the machine or the cluster."`
+	Top      topCmd          `cmd:"" help:"Show the figures of a running server: connections, messages, acks, memory, journal, queues."`
+	Trace    traceCmd        `cmd:"" help:"Tell who has a message, and why not."`
 	Cert     certificateCmd  `cmd:"" name:"bus-certificate" help:"Make the certificate of a NATS server of your own, which the nodes trust."`
 	Bench    benchCmd        `cmd:"" hidden:"" passthrough:"" help:"It is a program of its own: skein-lab bench."`
 	Capacity capacityCmd     `cmd:"" help:"Estimate how many users a machine carries."`

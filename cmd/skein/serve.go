@@ -15,6 +15,7 @@ import (
 	"github.com/skein-im/skein/internal/app"
 	"github.com/skein-im/skein/internal/config"
 	"github.com/skein-im/skein/internal/logs"
+	"github.com/skein-im/skein/internal/supervise"
 )
 
 // settings are the flags that change the configuration, shared by the commands
@@ -89,8 +90,16 @@ func (s *serveCmd) Run(ctx context.Context) error {
 	}
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP) // from now on it does not kill
+	sockets, err := supervise.Sockets()
+	if err != nil {
+		return err
+	}
 	log, level := newLogger(cfg.Log)
-	a, err := app.Open(ctx, cfg, app.Options{Logger: log, Level: level, Version: version, AcceptLoss: s.AcceptLoss})
+	o := app.Options{Logger: log, Level: level, Version: version, AcceptLoss: s.AcceptLoss, Sockets: sockets}
+	if by := supervise.Find(); by != nil {
+		o.Supervisor = by
+	}
+	a, err := app.Open(ctx, cfg, o)
 	if err != nil {
 		return err
 	}

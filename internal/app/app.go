@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"sync/atomic"
@@ -17,6 +18,7 @@ import (
 	"github.com/skein-im/skein/internal/api"
 	"github.com/skein-im/skein/internal/audit"
 	"github.com/skein-im/skein/internal/bus"
+	"github.com/skein-im/skein/internal/certs"
 	"github.com/skein-im/skein/internal/config"
 	"github.com/skein-im/skein/internal/contact"
 	"github.com/skein-im/skein/internal/contract"
@@ -37,6 +39,7 @@ import (
 	"github.com/skein-im/skein/internal/remote"
 	"github.com/skein-im/skein/internal/search"
 	"github.com/skein-im/skein/internal/sticker"
+	"github.com/skein-im/skein/internal/supervise"
 	"github.com/skein-im/skein/wire"
 	"github.com/skein-im/skein/wire/netio"
 )
@@ -46,6 +49,11 @@ type Options struct {
 	Logger *slog.Logger
 	// Level is that of Logger; with it Reload changes log.level. nil: it stays.
 	Level *slog.LevelVar
+	// Sockets are ports that a supervisor opened: http, admin and redirect take the place of
+	// http.listen, admin.listen and tls.redirect_listen.
+	Sockets map[string]net.Listener
+	// Supervisor is told of the server's life; nil: nobody is.
+	Supervisor Supervisor
 	// Version names the program, for its log and its metrics.
 	Version string
 	// Transports by URL scheme, beside tcp, tls, ws and wss.
@@ -83,9 +91,10 @@ type App struct {
 	stopping chan struct{}
 	state    state
 	// slow is log.slow, in nanoseconds.
-	slow  atomic.Int64
-	began time.Time
-	live  inEffect
+	slow       atomic.Int64
+	began      time.Time
+	supervisor Supervisor
+	live       inEffect
 
 	data       *dataDir
 	directory  *directory.DB
@@ -131,6 +140,9 @@ type App struct {
 	poller    *netio.Poller
 	listeners []listening
 	public    *httpServer
+	plain     *httpServer // leads to public; nil without tls.redirect_listen
+	acme      *certs.ACME // nil without tls.acme_domains
+	sockets   map[string]net.Listener
 	admin     *httpServer
 	claim     string
 }
@@ -147,7 +159,7 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *App, err error)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	a := &App{cfg: cfg, now: o.Now, log: o.Logger, metrics: prometheus.NewRegistry(), failed: make(chan error, 1), stopping: make(chan struct{}), began: time.Now()}
+	a := &App{cfg: cfg, now: o.Now, log: o.Logger, metrics: prometheus.NewRegistry(), failed: make(chan error, 1), stopping: make(chan struct{}), began: time.Now(), sockets: maps.Clone(o.Sockets), supervisor: o.Supervisor}
 	a.slow.Store(int64(cfg.Log.Slow))
 	a.live.begin(&cfg, o.Level)
 	a.metrics.MustRegister(buildInfo(o.Version), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -175,6 +187,10 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *App, err error)
 	if err := a.openListeners(ctx, o); err != nil {
 		return nil, err
 	}
+	if err := a.unusedSockets(); err != nil {
+		return nil, err
+	}
+	a.warn()
 	for _, f := range a.followers {
 		f.Start()
 	}
@@ -369,7 +385,7 @@ func (a *App) prepareClaim(ctx context.Context) error {
 // Serve runs the server until ctx ends (drain, nil) or the journal fails (the
 // error). It closes everything.
 func (a *App) Serve(ctx context.Context) error {
-	ended := make(chan error, len(a.listeners)+2)
+	ended := make(chan error, len(a.listeners)+3)
 	for _, l := range a.listeners {
 		go func() { ended <- wrap(l.url, l.Serve(a.gateway.Serve)) }()
 	}
@@ -378,6 +394,12 @@ func (a *App) Serve(ctx context.Context) error {
 	}
 	if a.admin != nil {
 		go func() { ended <- wrap("admin.listen", a.admin.serve()) }()
+	}
+	if a.plain != nil {
+		go func() { ended <- wrap("tls.redirect_listen", a.plain.serve()) }()
+	}
+	if a.acme != nil {
+		a.acme.Start()
 	}
 	defer newTidier().start()()
 	if a.members != nil && a.members.contacts != nil {
@@ -390,6 +412,8 @@ func (a *App) Serve(ctx context.Context) error {
 	}
 	a.state.set(stateReady)
 	a.logReady()
+	defer a.startWatchdog()()
+	a.tell(supervise.Ready, supervise.Status("serving "+a.URL()))
 	var err error
 	select {
 	case <-ctx.Done():
@@ -399,6 +423,7 @@ func (a *App) Serve(ctx context.Context) error {
 	case err = <-ended:
 	}
 	stopped := a.logStopping(ctx, err)
+	a.tell(supervise.Stopping)
 	close(a.stopping)
 	if err == nil {
 		a.state.set(stateDraining)
@@ -438,13 +463,17 @@ func (a *App) close() error {
 	for _, l := range a.listeners {
 		l.Close()
 	}
+	if a.acme != nil {
+		a.acme.Close()
+	}
+	a.closeSockets()
 	if a.gateway != nil {
 		a.gateway.Close()
 	}
 	if a.poller != nil {
 		a.poller.Close()
 	}
-	for _, s := range []*httpServer{a.public, a.admin} {
+	for _, s := range []*httpServer{a.public, a.plain, a.admin} {
 		if s != nil {
 			s.close()
 		}

@@ -20,16 +20,23 @@ type httpServer struct {
 	server *http.Server
 }
 
-func listenHTTP(key, addr string, h http.Handler, t *tls.Config, log *slog.Logger) (*httpServer, error) {
-	l, err := net.Listen("tcp", addr)
+// listenHTTP binds the port of a setting, or takes it from the supervisor, who has it under
+// the first word of the setting's name.
+func (a *App) listenHTTP(key, addr string, h http.Handler, t *tls.Config) (*httpServer, error) {
+	log := a.log
+	l, err := a.socket(key)
+	if l == nil && err == nil {
+		l, err = net.Listen("tcp", addr)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s = %q: %w", key, addr, err)
 	}
+	scheme := "http"
 	if t != nil {
-		t = t.Clone()
-		t.NextProtos = []string{"http/1.1"} // a WebSocket takes over an HTTP/1.1 connection
+		scheme = "https"
 		l = tls.NewListener(l, t)
 	}
+	a.logListening(key, scheme, l.Addr().String())
 	return &httpServer{l, &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: 5 * time.Second,
@@ -78,7 +85,9 @@ func (a *App) adminHandler() http.Handler {
 	mux.HandleFunc("GET /readyz", a.readyz)
 	mux.HandleFunc("POST /snapshot", a.serveSnapshot)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(a.metrics, promhttp.HandlerOpts{}))
+	mux.HandleFunc("GET /trace", a.serveTrace)
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	new(sampling).register(mux)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)

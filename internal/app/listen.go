@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/skein-im/skein/internal/api"
-	"github.com/skein-im/skein/internal/certs"
 	"github.com/skein-im/skein/internal/config"
 	"github.com/skein-im/skein/internal/transport/tcp"
 	"github.com/skein-im/skein/internal/transport/ws"
@@ -38,13 +37,8 @@ func (a *App) openListeners(ctx context.Context, o Options) error {
 	lo := wire.ListenOptions{
 		HandshakeTimeout: 5 * time.Second, Origins: a.cfg.HTTP.Origins, Poller: a.poller, Log: a.log, Deflate: a.cfg.Gateway.Deflate,
 	}.WithCodecs(a.codecs(o)...)
-	if a.cfg.TLS.Cert != "" {
-		files, err := certs.OpenFiles(a.cfg.TLS.Cert, a.cfg.TLS.Key, a.log)
-		if err != nil {
-			return err
-		}
-		a.live.certificate.Store(files)
-		lo.TLS = &tls.Config{GetCertificate: a.live.getCertificate, MinVersion: tls.VersionTLS12}
+	if lo.TLS, err = a.openTLS(); err != nil {
+		return err
 	}
 	transports := map[string]wire.Transport{"tcp": tcp.Transport{}, "tls": tcp.Transport{}, "ws": ws.Transport{}, "wss": ws.Transport{}}
 	for scheme, t := range o.Transports {
@@ -63,7 +57,7 @@ func (a *App) openListeners(ctx context.Context, o Options) error {
 			return fmt.Errorf("listeners: %s: no transport for %q", raw, u.Scheme)
 		}
 		if (u.Scheme == "tls" || u.Scheme == "wss") && lo.TLS == nil {
-			return fmt.Errorf("listeners: %s needs tls.cert and tls.key", raw)
+			return fmt.Errorf("listeners: %s needs tls.cert and tls.key, or tls.acme_domains", raw)
 		}
 		l, err := t.Listen(ctx, u, lo)
 		if err != nil {
@@ -94,10 +88,12 @@ func (a *App) openHTTP(lo wire.ListenOptions) (err error) {
 	if a.gateway == nil && !a.cfg.Is(config.RoleAPI) {
 		return a.openAdmin() // nobody but the other nodes comes here
 	}
-	if a.public, err = listenHTTP("http.listen", a.cfg.HTTP.Listen, public, lo.TLS, a.log); err != nil {
+	if a.public, err = a.listenHTTP("http.listen", a.cfg.HTTP.Listen, a.strictly(public), a.publicTLS(lo.TLS)); err != nil {
 		return err
 	}
-	a.logListening("http.listen", a.scheme(), a.public.addr())
+	if err = a.openRedirect(); err != nil {
+		return err
+	}
 	return a.openAdmin()
 }
 
@@ -105,11 +101,8 @@ func (a *App) openAdmin() (err error) {
 	if a.cfg.Admin.Listen == "" {
 		return nil
 	}
-	if a.admin, err = listenHTTP("admin.listen", a.cfg.Admin.Listen, a.adminHandler(), nil, a.log); err != nil {
-		return err
-	}
-	a.logListening("admin.listen", "http", a.admin.addr())
-	return nil
+	a.admin, err = a.listenHTTP("admin.listen", a.cfg.Admin.Listen, a.adminHandler(), nil)
+	return err
 }
 
 // URL is where people reach the server; empty when only other nodes do.
@@ -120,15 +113,13 @@ func (a *App) URL() string {
 	if a.cfg.HTTP.PublicURL != "" {
 		return a.cfg.HTTP.PublicURL
 	}
-	return a.scheme() + "://" + a.public.addr()
-}
-
-// scheme is what the public port speaks.
-func (a *App) scheme() string {
-	if a.cfg.TLS.Cert != "" {
-		return "https"
+	if len(a.cfg.TLS.ACMEDomains) > 0 {
+		return a.namedURL(a.cfg.TLS.ACMEDomains[0])
 	}
-	return "http"
+	if a.cfg.TLS.On() {
+		return "https://" + a.public.addr()
+	}
+	return "http://" + a.public.addr()
 }
 
 // ClaimURL makes the first administrator, once; empty when there is one.

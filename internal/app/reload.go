@@ -17,6 +17,7 @@ import (
 	"github.com/skein-im/skein/internal/gateway"
 	"github.com/skein-im/skein/internal/group"
 	"github.com/skein-im/skein/internal/limits"
+	"github.com/skein-im/skein/internal/supervise"
 )
 
 // inEffect is what Reload changes while the server runs. App.cfg stays what it was at the
@@ -71,6 +72,8 @@ func groupLimits(c *config.Config) group.Limits {
 func (a *App) Reload(load func() (config.Config, error)) error {
 	a.live.mu.Lock()
 	defer a.live.mu.Unlock()
+	a.tell(supervise.Reloading)
+	defer a.tell(supervise.Ready)
 	err := a.reload(load)
 	if err != nil {
 		a.log.Error("not reloaded, everything stays as it was", "err", err)

@@ -74,8 +74,48 @@ type Admin struct {
 
 // TLS is the certificate of wss://, tls:// and, when set, of the public port.
 type TLS struct {
-	Cert string `toml:"cert" doc:"PEM file of the certificate chain. Empty: the public port speaks plain HTTP."`
+	Cert string `toml:"cert" doc:"PEM file of the certificate chain. Read again when it changes. Empty, and without acme_domains: the public port speaks plain HTTP."`
 	Key  string `toml:"key" doc:"PEM file of the certificate's key."`
+
+	ACMEDomains   []string `toml:"acme_domains" doc:"Names of this server, as [\"chat.example.org\"], for which certificates are fetched, and renewed, from an authority that speaks ACME; who sets it agrees to that one's terms. It must reach http.listen at port 443 of the names, or redirect_listen at port 80. Empty: none."`
+	ACMEEmail     string   `toml:"acme_email" doc:"Where the authority reaches who runs this server. May be empty."`
+	ACMEDirectory string   `toml:"acme_directory" doc:"The authority's directory. Empty: that of Let's Encrypt."`
+	ACMECA        string   `toml:"acme_ca" doc:"PEM file of the authorities by which the directory's certificate is judged. Empty: those of the system."`
+	ACMECache     string   `toml:"acme_cache" doc:"Directory of the account with the authority and of the certificates; a relative one is in data. Nodes that answer for the same names share one."`
+
+	RedirectListen string   `toml:"redirect_listen" doc:"Address of a port for plain HTTP that sends browsers to the public port, and answers the authority, as :80. Empty: none."`
+	HSTS           Duration `toml:"hsts" doc:"How long browsers are told to come by HTTPS only (Strict-Transport-Security), where the public port speaks it. 0: they are not told."`
+}
+
+// On tells whether the public port speaks TLS.
+func (t *TLS) On() bool { return t.Cert != "" || len(t.ACMEDomains) > 0 }
+
+func (t *TLS) check(bad func(key, format string, args ...any)) {
+	if (t.Cert == "") != (t.Key == "") {
+		bad("tls", "cert and key go together")
+	}
+	if t.Cert != "" && len(t.ACMEDomains) > 0 {
+		bad("tls.acme_domains", "either a certificate in a file or one from an authority")
+	}
+	for _, name := range t.ACMEDomains {
+		if !strings.Contains(name, ".") || strings.ContainsAny(name, ":/ *") || strings.Trim(name, "0123456789.") == "" {
+			bad("tls.acme_domains", "%q is no name like chat.example.org", name)
+		}
+	}
+	if u, err := url.Parse(t.ACMEDirectory); t.ACMEDirectory != "" && (err != nil || u.Scheme != "https" || u.Host == "") {
+		bad("tls.acme_directory", "%q is no https: address", t.ACMEDirectory)
+	}
+	if t.RedirectListen != "" {
+		if _, _, err := net.SplitHostPort(t.RedirectListen); err != nil {
+			bad("tls.redirect_listen", "%v", err)
+		}
+		if !t.On() {
+			bad("tls.redirect_listen", "leads to HTTPS: set tls.cert and tls.key, or tls.acme_domains")
+		}
+	}
+	if t.HSTS < 0 {
+		bad("tls.hsts", "must not be negative")
+	}
 }
 
 // Accounts are the rules for logging in.
@@ -200,6 +240,7 @@ func Default() Config {
 		Roles: []string{"all"},
 		HTTP:  HTTP{Listen: "127.0.0.1:8080"},
 		Admin: Admin{Listen: "127.0.0.1:8081"},
+		TLS:   TLS{ACMECache: "acme", HSTS: Duration(180 * 24 * time.Hour)},
 		Accounts: Accounts{
 			Registration: "open", AccessLifetime: Duration(24 * time.Hour), RefreshLifetime: Duration(60 * 24 * time.Hour),
 			DevicePolicy: "class", DMPolicy: "contacts", FindPolicy: "anyone", GuestLife: Duration(7 * 24 * time.Hour), RequestsLast: Duration(30 * 24 * time.Hour), Exports: 2,
@@ -277,9 +318,7 @@ func (c *Config) Check() error {
 			bad("http.trusted_proxies", "%v", err)
 		}
 	}
-	if (c.TLS.Cert == "") != (c.TLS.Key == "") {
-		bad("tls", "cert and key go together")
-	}
+	c.TLS.check(bad)
 	oneOf("accounts.registration", c.Accounts.Registration, "open", "invitation", "closed")
 	oneOf("accounts.device_policy", c.Accounts.DevicePolicy, "class", "all", "one")
 	oneOf("accounts.dm_policy", c.Accounts.DMPolicy, "contacts", "everyone")

@@ -208,6 +208,9 @@ func (g *Gateway) Close() error {
 // Online tells whether the user has a session here that is not in the background.
 func (g *Gateway) Online(u im.UserID) bool { return g.users.Present(u) }
 
+// Ticks is how often the wheel turned: it stands still when the gateway hangs.
+func (g *Gateway) Ticks() int64 { return g.wheel.Now() }
+
 // Stats is what is connected here.
 type Stats struct {
 	// Connections counts those without a Welcome as well.

@@ -47,7 +47,7 @@ func NewSDK(ctx context.Context, o DeviceOptions, path string) (Device, error) {
 		o: o, path: path, h: o.History, store: store,
 		slots: make(chan struct{}, o.inFlight()), read: map[string]uint64{},
 	}
-	more := []skein.Option{skein.WithDialer(c.dial)}
+	more := []skein.Option{skein.WithDialer(c.dial), skein.WithDialTimeout(0)} // faults may last long
 	if o.Mortal {
 		// Who begins again goes on with what it has, before there is a connection.
 		snap, err := store.Load(ctx)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -51,6 +52,9 @@ func Refresh(ctx context.Context, baseURL, refreshToken string) (*wire.Tokens, e
 	return resp.Tokens, err
 }
 
+// postTime bounds a Post without a deadline of its own.
+const postTime = 15 * time.Second
+
 // Post runs any API method over HTTP, SPEC §8. token may be empty for the open
 // ones. An *Error is the server's answer. After any other error it may or may not have
 // been carried out: a program that wants to ask again and have it done once gives a key
@@ -60,8 +64,17 @@ func Post(ctx context.Context, baseURL, method, token string, req, resp proto.Me
 	if err != nil {
 		return invalid("%s: %v", method, err)
 	}
-	url := strings.TrimSuffix(baseURL, "/") + "/api/" + method
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	at, err := url.Parse(baseURL)
+	if err != nil || at.Host == "" {
+		return invalid("%q is no address like http://127.0.0.1:8080", baseURL)
+	}
+	if _, bounded := ctx.Deadline(); !bounded { // what does not answer is no server
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, postTime)
+		defer cancel()
+	}
+	target := strings.TrimSuffix(baseURL, "/") + "/api/" + method
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
 	if err != nil {
 		return fmt.Errorf("skein: %s: %w", method, err)
 	}
@@ -74,14 +87,15 @@ func Post(ctx context.Context, baseURL, method, token string, req, resp proto.Me
 	}
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return fmt.Errorf("skein: %s: %w", method, err)
+		return reaching(at, err)
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		if e := httpError(answer); e != nil {
+		said, _ := io.ReadAll(io.LimitReader(answer.Body, 64<<10)) // what came is enough to tell
+		if e := errorIn(said); e != nil {
 			return e
 		}
-		return fmt.Errorf("skein: %s: the server answered %s", method, answer.Status)
+		return reaching(at, &statusError{answer.StatusCode, string(said), fmt.Errorf("skein: %s: the server answered %s", method, answer.Status)})
 	}
 	b, err := io.ReadAll(io.LimitReader(answer.Body, maxFrame))
 	if err != nil {

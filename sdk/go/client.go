@@ -32,8 +32,11 @@ type Client struct {
 
 // Dial connects to a server at ws://host/ws, wss://host/ws, tcp://host:port or
 // tls://host:port. It returns when the conversation list (or what changed in
-// it) is in the store, or when the server refused for good; until then it tries
-// again. From then on the client reconnects by itself. ctx bounds Dial only.
+// it) is in the store, or when the server refused for good. Where no server is found it
+// says why with an *UnreachedError: at once if waiting does not mend it (no such host, no
+// Skein at that path or port, a wrong certificate), otherwise after WithDialTimeout. A server
+// that asks to wait is waited for. From then on the client reconnects by itself. ctx bounds
+// Dial only.
 func Dial(ctx context.Context, rawURL string, opts ...Option) (*Client, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -72,7 +75,7 @@ func Dial(ctx context.Context, rawURL string, opts ...Option) (*Client, error) {
 	if o.offline {
 		return c, nil
 	}
-	if err := c.WaitConnected(ctx); err != nil {
+	if err := c.first(ctx); err != nil {
 		last := c.lastErr()
 		_ = c.Close()
 		if ctx.Err() != nil && last != nil {

@@ -27,6 +27,8 @@ type connection struct {
 	goAway     time.Time // the server drains: reconnect then
 	reason     error     // what the server said before it closed
 	waiters    []chan error
+	// found: a server was reached at the address.
+	found bool
 
 	limits    *wire.Limits
 	heartbeat *wire.Heartbeat
@@ -156,7 +158,7 @@ func greet(ctx, tokenCtx context.Context, c *Client, h *wire.Hello) (d dialResul
 	}
 	p, err := openPipe(ctx, c.url, c.o)
 	if err != nil {
-		d.err = fmt.Errorf("skein: connect: %w", err)
+		d.err = reaching(c.url, err)
 		return d
 	}
 	stop := context.AfterFunc(ctx, p.close)
@@ -168,7 +170,7 @@ func greet(ctx, tokenCtx context.Context, c *Client, h *wire.Hello) (d dialResul
 	}
 	if err != nil {
 		p.close()
-		d.err = err
+		d.err = reaching(c.url, err)
 		return d
 	}
 	d.pipe = p
@@ -217,6 +219,7 @@ func (k *core) onDialed(d dialResult) {
 		return
 	}
 	w := d.welcome
+	k.found = true
 	now := k.o.now()
 	k.link = newLink(d.pipe, k.o.codec, &k.c.wg)
 	k.link.start()
@@ -452,6 +455,11 @@ func (k *core) decide(err error) {
 	var e *Error
 	if errors.Is(err, ErrOtherUser) {
 		k.stop(err)
+		return
+	}
+	var nowhere *UnreachedError
+	if errors.As(err, &nowhere) && nowhere.hopeless && !k.found && !k.o.offline {
+		k.stop(nowhere)
 		return
 	}
 	wait := k.o.backoff(k.attempt)

@@ -236,7 +236,7 @@ func (p *streamPipe) read() ([]byte, error) {
 	}
 	n := binary.BigEndian.Uint32(head[:])
 	if n == 0 || n > maxFrame {
-		return nil, fmt.Errorf("skein: the server sent a message of %d bytes", n)
+		return nil, fmt.Errorf("skein: the server sent a message of %d bytes: %w", n, errForeign)
 	}
 	// Grow with what arrives: a length alone takes no memory.
 	b := make([]byte, 0, min(n, 64<<10))
@@ -311,17 +311,25 @@ func refusal(resp *http.Response, err error) error {
 	if resp == nil || resp.Body == nil {
 		return err
 	}
-	if e := httpError(resp); e != nil {
+	raw, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // what came is enough to tell
+	if e := errorIn(raw); e != nil {
 		return e
 	}
-	return err
+	return &statusError{resp.StatusCode, string(raw), err}
 }
 
 // httpError reads SPEC §8's error body, nil if it is none.
 func httpError(resp *http.Response) *Error {
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	if err != nil {
+		return nil
+	}
+	return errorIn(raw)
+}
+
+func errorIn(raw []byte) *Error {
 	body := &wire.Error{}
-	if err != nil || (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(raw, body) != nil || body.Code == "" {
+	if (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(raw, body) != nil || body.Code == "" {
 		return nil
 	}
 	return errorOf(body)

@@ -44,6 +44,7 @@ type options struct {
 	dial        DialFunc
 	tls         *tls.Config
 	offline     bool
+	dialWithin  time.Duration
 	baseURL     string
 	events      bool
 	maxGap      uint64
@@ -75,6 +76,7 @@ func defaultOptions() *options {
 		groupDelay:    2 * time.Second,
 		readDelay:     50 * time.Millisecond,
 		answerWithin:  15 * time.Second,
+		dialWithin:    10 * time.Second,
 		now:           time.Now,
 	}
 	o.jitter = func(most time.Duration) time.Duration {
@@ -169,6 +171,10 @@ func WithBaseURL(u string) Option { return func(o *options) { o.baseURL = u } }
 // WithHeartbeat asks the server for another time of silence before a client pings,
 // and with it before either side takes the other for gone; the server bounds it.
 func WithHeartbeat(idle time.Duration) Option { return func(o *options) { o.idle = idle } }
+
+// WithDialTimeout is how long Dial looks for a server that does not answer, or does not
+// listen; default 10 s, 0: as long as its context says.
+func WithDialTimeout(d time.Duration) Option { return func(o *options) { o.dialWithin = d } }
 
 // WithOffline makes Dial return at once; the client connects in the background.
 func WithOffline() Option { return func(o *options) { o.offline = true } }

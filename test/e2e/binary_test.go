@@ -128,8 +128,14 @@ func launch(t *testing.T, stdin *os.File, args ...string) *program {
 // launchAt is launch of another program.
 func launchAt(t *testing.T, path string, stdin *os.File, args ...string) *program {
 	t.Helper()
+	return launchWith(t, path, stdin, nil, "", args...)
+}
+
+// launchWith is launchAt with more in the environment, in a directory.
+func launchWith(t *testing.T, path string, stdin *os.File, env []string, dir string, args ...string) *program {
+	t.Helper()
 	p := &program{t: t, cmd: exec.Command(path, args...), done: make(chan struct{})}
-	p.cmd.Stdout, p.cmd.Stderr, p.cmd.Env = &p.out, &p.err, environ()
+	p.cmd.Stdout, p.cmd.Stderr, p.cmd.Env, p.cmd.Dir = &p.out, &p.err, append(environ(), env...), dir
 	if stdin != nil {
 		p.cmd.Stdin = stdin
 	}

@@ -70,6 +70,8 @@ var allowed = []struct {
 	{"internal/preview", []string{"internal/im", "internal/cache", "internal/outward"}, "it fetches what links lead to, and knows neither who may read a message nor where anything is kept"},
 	{"internal/push", []string{"internal/im", "internal/entrycodec", "internal/cache", "internal/outward", "wire"}, "it wakes devices, and knows neither who may read a message nor where anything is kept"},
 	{"internal/certs", nil, "where certificates come from, for anybody"},
+	{"internal/supervise", nil, "it speaks to who started the process"},
+	{"internal/trace", []string{"internal/im", "internal/entrycodec"}, "it reads what is stored, and knows neither engines nor who asks"},
 	{"internal/logs", nil, "it writes lines, whatever they say"},
 	{"internal/limits", []string{"internal/im"}, "both doors hold clients to it; it knows neither"},
 	{"internal/gateway", []string{"internal/im", "internal/cache", "internal/contract", "internal/limits", "wire", "internal/gateway"}, "an edge: it knows the protocol, not the business"},
@@ -121,6 +123,7 @@ var owners = map[string][]string{
 	"github.com/coreos/go-oidc":     {"internal/oidc"},
 	"golang.org/x/oauth2":           {"internal/oidc"},
 	"golang.org/x/net":              {"internal/preview"},
+	"golang.org/x/crypto/acme":      {"internal/certs"},
 }
 
 func TestImports(t *testing.T) {

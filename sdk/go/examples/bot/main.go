@@ -8,6 +8,7 @@ import (
 
 	skein "github.com/skein-im/skein/sdk/go"
 	"github.com/skein-im/skein/sdk/go/sqlitestore"
+	"github.com/skein-im/skein/wire"
 )
 
 func main() {
@@ -18,6 +19,10 @@ func main() {
 	}
 	c, err := skein.Dial(ctx, os.Getenv("SKEIN_URL"), skein.WithToken(os.Getenv("SKEIN_TOKEN")), skein.WithStore(store))
 	if err != nil {
+		log.Fatal(err)
+	}
+	open := &wire.UpdateProfileRequest{DmPolicy: wire.DmPolicy_DM_POLICY_EVERYONE} // also who is no contact may write
+	if _, err := c.Users().Update(ctx, open); err != nil {
 		log.Fatal(err)
 	}
 	for e := range c.Events(ctx) {
