@@ -68,6 +68,7 @@ test: deps $(TOOLS)/gotestsum test-ts test-web ## all tests, with the race detec
 	cd test/oidc && $(GO) test -timeout 5m ./... # a module of its own: a real provider of OpenID Connect
 	cd test/s3 && $(GO) test -timeout 10m ./... # another one: a real S3-compatible server
 	cd test/acme && $(GO) test -timeout 5m ./... # another one: a real authority for certificates
+	cd test/otlp && $(GO) test -timeout 5m ./... # and another one: what a collector of OpenTelemetry reads
 
 # The SDK in TypeScript: installs what its tests need, from its lock file, and runs them; the scenarios of
 # sdk/conformance among them, against bin/skein-lab. Needs Node 20 or later.

@@ -40,6 +40,7 @@ import (
 	"github.com/skein-im/skein/internal/search"
 	"github.com/skein-im/skein/internal/sticker"
 	"github.com/skein-im/skein/internal/supervise"
+	"github.com/skein-im/skein/internal/tracing"
 	"github.com/skein-im/skein/wire"
 	"github.com/skein-im/skein/wire/netio"
 )
@@ -122,6 +123,7 @@ type App struct {
 	previews      *preview.Service // what links lead to
 	push          *push.Service    // nil: nobody is woken
 	gateway       *gateway.Gateway
+	tracer        *tracing.Tracer // nil: nothing is traced
 	// devices and limiter are what both doors of this process count.
 	devices *limits.Devices
 	limiter *api.Limiter
@@ -162,8 +164,12 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *App, err error)
 	a := &App{cfg: cfg, now: o.Now, log: o.Logger, metrics: prometheus.NewRegistry(), failed: make(chan error, 1), stopping: make(chan struct{}), began: time.Now(), sockets: maps.Clone(o.Sockets), supervisor: o.Supervisor}
 	a.slow.Store(int64(cfg.Log.Slow))
 	a.live.begin(&cfg, o.Level)
+	if cfg.Clustered() && cfg.Node.Name == "" {
+		a.cfg.Node.Name = nodeName()
+	}
 	a.metrics.MustRegister(buildInfo(o.Version), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	a.logStarting(o.Version)
+	a.startTracing(o.Version)
 	defer func() {
 		if err != nil {
 			a.close()
@@ -241,7 +247,7 @@ func (a *App) makeServices(ctx context.Context, o Options) error {
 func (a *App) makeGateway(o Options) {
 	c := a.cfg
 	options := gateway.Options{
-		Logic:       a.ask,
+		Logic:       a.tracedAsk(a.ask),
 		Codecs:      a.codecs(o),
 		Heartbeat:   o.Heartbeat,
 		Limits:      gateway.Limits{PullEntries: messaging.MaxPull, EditWindow: time.Duration(c.Messaging.EditWindow), RecallWindow: time.Duration(c.Messaging.RecallWindow), Retention: time.Duration(c.Messaging.Retention), MediaBytes: mediaBytes(&c)},
@@ -277,7 +283,7 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 	c := a.cfg
 	m := &members{directory: a.directory}
 	a.members = m
-	a.dispatcher = dispatch.New(gateways, time.Now)
+	a.dispatcher = dispatch.New(a.tracedDispatch(gateways), time.Now)
 	if err := a.makeFollowers(); err != nil {
 		return err
 	}
@@ -286,7 +292,7 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 	}
 	a.makeExports(key)
 	options := messaging.Options{
-		Journal: a.journal, Marks: a.journal, Recalls: a.journal, Labels: a.journal, Lookups: a.journal, Pages: a.journal, Trims: a.trims(), Permissions: m, Members: m, Deliverer: a.dispatcher, Logger: a.log, Registerer: a.metrics,
+		Journal: a.tracedJournal(), Marks: a.journal, Recalls: a.journal, Labels: a.journal, Lookups: a.journal, Pages: a.journal, Trims: a.trims(), Permissions: m, Members: m, Deliverer: a.dispatcher, Logger: a.log, Registerer: a.metrics,
 		RecallWindow: time.Duration(c.Messaging.RecallWindow), EditWindow: time.Duration(c.Messaging.EditWindow), MaxPins: c.Messaging.MaxPins, MaxQueued: c.Messaging.MaxQueued,
 		Timers: a.directory, Streams: messaging.Streams{
 			StoreEvery: time.Duration(c.Messaging.StreamStore), StoreBytes: streamStoreBytes, Silence: time.Duration(c.Messaging.StreamSilence),
@@ -299,6 +305,7 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 	if len(a.followers) > 0 {
 		options.Deliverer = waking{a.dispatcher, a.followers}
 	}
+	options.Deliverer = a.tracedDeliverer(options.Deliverer)
 	if a.shared != nil {
 		options.Known = a.shared.Known
 	}
@@ -325,14 +332,14 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 	}
 	a.makeLater(m)
 	a.makePush(key)
-	a.logic.Service, a.logic.accounts = a.messaging, a.accounts
+	a.logic.Service, a.logic.sends, a.logic.accounts = a.messaging, a.tracedSender(), a.accounts
 	var slow func() time.Duration // alone, the doors tell it
 	if a.node != nil {
 		slow = a.slowCall
 	}
 	a.logic.calls = api.NewCalls(api.Deps{
 		Slow: slow, Log: a.log,
-		Stickers: a.stickersForCalls(), Push: a.push, Accounts: a.accounts, Contacts: m.contacts, Groups: m.groups, Messages: a.messaging, Lists: a.messaging, Search: a.searcher(), Retention: a.messaging, Later: a.later, Media: a.media, Export: a.exports, Keeper: a.directory, Limiter: a.limiter, Now: a.now,
+		Stickers: a.stickersForCalls(), Push: a.push, Accounts: a.accounts, Contacts: m.contacts, Groups: m.groups, Messages: a.logic.sends, Lists: a.messaging, Search: a.searcher(), Retention: a.messaging, Later: a.later, Media: a.media, Export: a.exports, Keeper: a.directory, Limiter: a.limiter, Now: a.now,
 	})
 	return nil
 }
@@ -504,6 +511,9 @@ func (a *App) close() error {
 	}
 	if a.data != nil {
 		errs = append(errs, a.data.close())
+	}
+	if a.tracer != nil {
+		a.tracer.Close()
 	}
 	return errors.Join(errs...)
 }

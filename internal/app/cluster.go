@@ -23,9 +23,6 @@ func (a *App) joinCluster(ctx context.Context, o Options) (err error) {
 		return nil
 	}
 	name := a.cfg.Node.Name
-	if name == "" {
-		name = nodeName()
-	}
 	open := func(h bus.Handler) (bus.Bus, error) {
 		b, err := nats.Open(ctx, nats.Options{
 			Name: name, Listen: a.cfg.Node.Listen, Peers: a.cfg.Cluster, Secret: a.cfg.Node.Secret, Certificates: certificates(a.cfg.Node), URL: a.cfg.ExternalBus(), Logger: a.log,
@@ -116,7 +113,7 @@ func (a *App) startCluster() error {
 	}
 	var g remote.Gateway
 	if a.gateway != nil {
-		g = a.gateway
+		g = a.tracedGateway()
 	}
 	if a.logic == nil {
 		return a.node.Start(g, nil, nil)

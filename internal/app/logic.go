@@ -14,6 +14,7 @@ import (
 // The embedded service gives Send, Mark, Sync, Pull, Compare and Signal.
 type logic struct {
 	*messaging.Service
+	sends    api.Messages // the Service, or what tells of it
 	accounts *account.Service
 	calls    *api.Calls
 }
@@ -22,6 +23,10 @@ var _ im.Logic = (*logic)(nil)
 
 func (l *logic) Authenticate(ctx context.Context, h im.Handshake) (im.Actor, error) {
 	return l.accounts.Authenticate(ctx, h)
+}
+
+func (l *logic) Send(ctx context.Context, from im.Actor, m im.Message, reply func(im.Ack, error)) {
+	l.sends.Send(ctx, from, m, reply)
 }
 
 func (l *logic) Mark(ctx context.Context, from im.Actor, c im.ConversationID, received, read uint64, reply func(error)) {

@@ -45,6 +45,7 @@ type Config struct {
 	Search    Search    `toml:"search"`
 	Previews  Previews  `toml:"previews"`
 	Push      Push      `toml:"push"`
+	Tracing   Tracing   `toml:"tracing"`
 	Log       Log       `toml:"log"`
 }
 
@@ -226,6 +227,21 @@ type Search struct {
 	Index string `toml:"index" doc:"on: keep an index of what messages say, so that users can search; off: none is kept, and search is answered with unimplemented. It takes some 150 bytes of disk for a message of 16 words, and can be made again at any time: removed while the server stands still, it is made anew. Not in backups."`
 }
 
+// Tracing tells a collector what became of single messages.
+type Tracing struct {
+	Endpoint string  `toml:"endpoint" doc:"Base URL of an OpenTelemetry collector (OTLP over HTTP), as http://127.0.0.1:4318: it is told which parts of which node had a message, when and for how long, by the message's id, not what it says, who wrote it or where. Empty: nothing is traced."`
+	Sample   float64 `toml:"sample" doc:"Which part of all messages is traced, from 0 to 1; the same on all nodes."`
+}
+
+func (t *Tracing) check(bad func(key, format string, args ...any)) {
+	if u, err := url.Parse(t.Endpoint); t.Endpoint != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
+		bad("tracing.endpoint", "%q is no address like http://127.0.0.1:4318", t.Endpoint)
+	}
+	if !(t.Sample >= 0 && t.Sample <= 1) {
+		bad("tracing.sample", "must be from 0 to 1")
+	}
+}
+
 // Log is the log on stderr.
 type Log struct {
 	Level  string   `toml:"level" doc:"debug, info, warn or error."`
@@ -259,6 +275,7 @@ func Default() Config {
 		Search:   Search{Index: "on"},
 		Previews: Previews{Fetch: "off", Agent: "Skein-LinkPreview/1.0"},
 		Push:     Push{Send: "on", Wait: Duration(5 * time.Second), TTL: Duration(24 * time.Hour)},
+		Tracing:  Tracing{Sample: 0.01},
 		Log:      Log{Level: "info", Format: "auto", Slow: Duration(time.Second)},
 	}
 }
@@ -319,6 +336,7 @@ func (c *Config) Check() error {
 		}
 	}
 	c.TLS.check(bad)
+	c.Tracing.check(bad)
 	oneOf("accounts.registration", c.Accounts.Registration, "open", "invitation", "closed")
 	oneOf("accounts.device_policy", c.Accounts.DevicePolicy, "class", "all", "one")
 	oneOf("accounts.dm_policy", c.Accounts.DMPolicy, "contacts", "everyone")

@@ -72,6 +72,7 @@ var allowed = []struct {
 	{"internal/certs", nil, "where certificates come from, for anybody"},
 	{"internal/supervise", nil, "it speaks to who started the process"},
 	{"internal/trace", []string{"internal/im", "internal/entrycodec"}, "it reads what is stored, and knows neither engines nor who asks"},
+	{"internal/tracing", []string{"internal/im"}, "it tells a collector of messages, and knows nothing of them but their ids"},
 	{"internal/logs", nil, "it writes lines, whatever they say"},
 	{"internal/limits", []string{"internal/im"}, "both doors hold clients to it; it knows neither"},
 	{"internal/gateway", []string{"internal/im", "internal/cache", "internal/contract", "internal/limits", "wire", "internal/gateway"}, "an edge: it knows the protocol, not the business"},
