@@ -67,7 +67,7 @@ func hint(u *url.URL, err error) (text string, hopeless bool) {
 	switch {
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return "there is no host " + dns.Name, true
-	case errors.Is(err, syscall.ECONNREFUSED):
+	case errors.Is(err, syscall.ECONNREFUSED), strings.Contains(err.Error(), "actively refused"): // as Windows says it
 		return "nothing listens there: does the server run, and is this its port? The one for people is 8080 unless it was set", false
 	case errors.As(err, &status) && strings.Contains(status.said, httpToTLS):
 		return "that port speaks TLS: use " + secure + "://", true
