@@ -74,37 +74,45 @@ func TestCollectorReads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ids, parents, names := map[string]bool{}, map[string]string{}, map[string]bool{}
-	for timeout := time.After(patience); len(names) < 5; {
-		var all ptrace.Traces
+	seen := spans{ids: map[string]bool{}, parents: map[string]string{}}
+	for timeout := time.After(patience); len(seen.parents) < 5; {
 		select {
-		case all = <-got:
+		case all := <-got:
+			seen.of(t, all, hex.EncodeToString(m.ID[:]))
 		case <-timeout:
-			t.Fatalf("only %v", names)
-		}
-		for _, rs := range all.ResourceSpans().All() {
-			service, _ := rs.Resource().Attributes().Get("service.name")
-			node, _ := rs.Resource().Attributes().Get("service.instance.id")
-			if service.Str() != "skein" || node.Str() != "lonely" {
-				t.Errorf("service %q, node %q", service.Str(), node.Str())
-			}
-			for _, ss := range rs.ScopeSpans().All() {
-				for _, x := range ss.Spans().All() {
-					trace := x.TraceID()
-					if hex.EncodeToString(trace[:]) != hex.EncodeToString(m.ID[:]) {
-						continue
-					}
-					if x.EndTimestamp() < x.StartTimestamp() || time.Since(x.StartTimestamp().AsTime()) > time.Hour || x.SpanID().IsEmpty() {
-						t.Errorf("%s: from %v to %v", x.Name(), x.StartTimestamp(), x.EndTimestamp())
-					}
-					names[x.Name()], ids[x.SpanID().String()], parents[x.Name()] = true, true, x.ParentSpanID().String()
-				}
-			}
+			t.Fatalf("only %v", seen.parents)
 		}
 	}
-	for name, parent := range parents {
-		if parent != "" && !ids[parent] {
+	for name, parent := range seen.parents {
+		if parent != "" && !seen.ids[parent] {
 			t.Errorf("the parent of %s is not there", name)
+		}
+	}
+}
+
+// spans are those of one trace: their ids, and their parents by their names.
+type spans struct {
+	ids     map[string]bool
+	parents map[string]string
+}
+
+func (s *spans) of(t *testing.T, all ptrace.Traces, trace string) {
+	for _, rs := range all.ResourceSpans().All() {
+		service, _ := rs.Resource().Attributes().Get("service.name")
+		node, _ := rs.Resource().Attributes().Get("service.instance.id")
+		if service.Str() != "skein" || node.Str() != "lonely" {
+			t.Errorf("service %q, node %q", service.Str(), node.Str())
+		}
+		for _, ss := range rs.ScopeSpans().All() {
+			for _, x := range ss.Spans().All() {
+				if id := x.TraceID(); hex.EncodeToString(id[:]) != trace {
+					continue
+				}
+				if x.EndTimestamp() < x.StartTimestamp() || time.Since(x.StartTimestamp().AsTime()) > time.Hour || x.SpanID().IsEmpty() {
+					t.Errorf("%s: from %v to %v", x.Name(), x.StartTimestamp(), x.EndTimestamp())
+				}
+				s.ids[x.SpanID().String()], s.parents[x.Name()] = true, x.ParentSpanID().String()
+			}
 		}
 	}
 }
