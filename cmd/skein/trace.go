@@ -109,7 +109,7 @@ func printTrace(out io.Writer, r *trace.Report) error {
 			fmt.Fprintf(w, "\t\t  %s, seen %s\n", name, d.Seen.Local().Format(time.DateTime))
 		}
 	}
-	if r.More > 0 {
+	if r.More {
 		fmt.Fprintf(w, "…\t\tmore than %d members; these are the first\n", trace.MaxMembers)
 	}
 	return w.Flush()

@@ -97,6 +97,10 @@ func (s *Supervisor) Tell(lines ...string) error {
 		return fmt.Errorf("tell the supervisor: %w", err)
 	}
 	defer c.Close()
+	// A supervisor that does not listen must not hold the server up.
+	if err := c.SetWriteDeadline(time.Now().Add(time.Second)); err != nil {
+		return fmt.Errorf("tell the supervisor: %w", err)
+	}
 	if _, err := c.Write([]byte(strings.Join(lines, "\n"))); err != nil {
 		return fmt.Errorf("tell the supervisor: %w", err)
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/skein-im/skein/internal/im"
 )
 
-// MaxMembers is of how many members of a group is told; More says how many are left out.
+// MaxMembers is of how many members of a group is told; More says that there are others.
 const MaxMembers = 1000
 
 // looks bounds how many entries are looked through for an id.
@@ -66,7 +66,7 @@ type Report struct {
 	// Head is the last entry of the conversation.
 	Head  uint64   `json:"head"`
 	Users []User   `json:"users"`
-	More  int      `json:"more,omitempty"`
+	More  bool     `json:"more,omitempty"`
 	Notes []string `json:"notes,omitempty"`
 }
 
@@ -241,29 +241,29 @@ func (s *Stores) tell(ctx context.Context, r *Report, e *im.Entry) error {
 }
 
 // users are those who are in a conversation now.
-func (s *Stores) users(ctx context.Context, c im.ConversationID) (all []im.UserID, more int, err error) {
+func (s *Stores) users(ctx context.Context, c im.ConversationID) (all []im.UserID, more bool, err error) {
 	switch c.Kind() {
 	case im.KindDM:
 		a, b, _ := c.DMMembers()
 		if a == b {
-			return []im.UserID{a}, 0, nil
+			return []im.UserID{a}, false, nil
 		}
-		return []im.UserID{a, b}, 0, nil
+		return []im.UserID{a, b}, false, nil
 	case im.KindMe:
 		u, _ := c.MeUser()
-		return []im.UserID{u}, 0, nil
+		return []im.UserID{u}, false, nil
 	}
 	page, _, err := s.Directory.MembersPage(ctx, c, im.MemberQuery{Limit: MaxMembers + 1})
 	if err != nil {
-		return nil, 0, fmt.Errorf("members of %s: %w", c, err)
+		return nil, false, fmt.Errorf("members of %s: %w", c, err)
 	}
 	for i := range page {
 		if i == MaxMembers {
-			return all, 1, nil
+			return all, true, nil
 		}
 		all = append(all, page[i].User)
 	}
-	return all, 0, nil
+	return all, false, nil
 }
 
 // mayRead tells whether an entry is a user's to read, and otherwise why not.

@@ -71,10 +71,8 @@ func hint(u *url.URL, err error) (text string, hopeless bool) {
 		return "nothing listens there: does the server run, and is this its port? The one for people is 8080 unless it was set", false
 	case errors.As(err, &status) && strings.Contains(status.said, httpToTLS):
 		return "that port speaks TLS: use " + secure + "://", true
-	case errors.As(err, &status) && status.status == http.StatusNotFound:
-		return "there is no Skein at this path (404): connections are at /ws, calls at /api, on the public port", true
 	case errors.As(err, &status):
-		return fmt.Sprintf("no Skein answers there, but something that says %d %s", status.status, http.StatusText(status.status)),
+		return fmt.Sprintf("what answers there says %d %s: a Skein server has its connections at /ws and its calls at /api, on the public port", status.status, http.StatusText(status.status)),
 			status.status < 500 && status.status != http.StatusTooManyRequests && status.status != http.StatusRequestTimeout
 	case errors.As(err, &record):
 		return "that port speaks no TLS: use " + plain + "://, if nobody can listen on the way", true

@@ -65,8 +65,8 @@ func TestDialSaysWhatIsWrong(t *testing.T) {
 	}{
 		{"nobody listens", "ws://" + nobody + "/ws", "nothing listens there", false, nil},
 		{"nobody listens, tcp", "tcp://" + nobody, "nothing listens there", false, nil},
-		{"wrong path", "ws://" + address(plain) + "/chat", "at /ws", true, nil},
-		{"a web page", "ws://" + address(page) + "/ws", "something that says 200 OK", true, nil},
+		{"wrong path", "ws://" + address(plain) + "/chat", "says 404 Not Found: a Skein server has its connections at /ws", true, nil},
+		{"a web page", "ws://" + address(page) + "/ws", "says 200 OK: a Skein server has its connections at /ws", true, nil},
 		{"ws:// to TLS", "ws://" + address(secure) + "/ws", "use wss://", true, nil},
 		{"wss:// to no TLS", "wss://" + address(plain) + "/ws", "use ws://", true, nil},
 		{"tls:// to no TLS", "tls://" + address(plain), "use tcp://", true, nil},
@@ -106,7 +106,7 @@ func TestPostSaysWhatIsWrong(t *testing.T) {
 	plain := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(plain.Close)
 	for base, hint := range map[string]string{
-		plain.URL: "no Skein at this path (404)",
+		plain.URL: "says 404 Not Found: a Skein server has its connections at /ws and its calls at /api",
 		"https" + strings.TrimPrefix(plain.URL, "http"): "use http://",
 		"127.0.0.1:8080":                    "is no address like",
 		"http://" + talks(t, "SSH-2.0\r\n"): "another protocol",

@@ -156,11 +156,11 @@ func TestChatSaysWhatIsWrong(t *testing.T) {
 		args       []string
 	}{
 		{"nobody listens", "nothing listens there", []string{"--server", "http://127.0.0.1:1"}},
-		{"the private port", "no Skein at this path", []string{"--server", private[1]}},
-		{"the port of tcp://", "speaks another protocol", []string{"--server", "http://" + p.at.Load().tcp}},
+		{"the private port", "says 404 Not Found: a Skein server has", []string{"--server", private[1]}},
+		{"the port of tcp://", "what listens there", []string{"--server", "http://" + p.at.Load().tcp}},
 		{"https:// to http", "use http://", []string{"--server", "https" + strings.TrimPrefix(p.HTTP(), "http")}},
 		{"no such user", "bad_credentials", []string{"--server", p.HTTP()}},
-		{"a wrong path to connect to", "connections are at /ws", []string{"--server", p.HTTP(), "--register", "--connect", "ws" + strings.TrimPrefix(p.HTTP(), "http") + "/chat"}},
+		{"a wrong path to connect to", "a Skein server has its connections at /ws", []string{"--server", p.HTTP(), "--register", "--connect", "ws" + strings.TrimPrefix(p.HTTP(), "http") + "/chat"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, stderr := runs(t, "a password of ann\n", 1, append([]string{"chat", "ann", "--profile", t.TempDir()}, c.args...)...)

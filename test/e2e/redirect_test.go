@@ -25,7 +25,6 @@ func TestRedirect(t *testing.T) {
 		{"GET", "chat.example", "/g/tea?x=1", "https://chat.example:" + port + "/g/tea?x=1"},
 		{"HEAD", "chat.example:80", "/", "https://chat.example:" + port + "/"},
 		{"GET", "[::1]:80", "/a//b", "https://[::1]:" + port + "/a//b"},
-		{"GET", "evil.example/@x", "/", "https://" + s.address + "/"},
 		{"POST", "chat.example", "/api/skein.v1.AccountService/Login", ""},
 		{"GET", "chat.example", "//evil.example/", "https://chat.example:" + port + "//evil.example/"},
 	} {
@@ -38,7 +37,6 @@ func TestRedirect(t *testing.T) {
 		}
 		_ = resp.Body.Close()
 		switch got := resp.Header.Get("Location"); {
-		case c.host == "evil.example/@x" && resp.StatusCode == http.StatusBadRequest: // the HTTP server itself refuses it
 		case c.to == "" && resp.StatusCode != http.StatusForbidden, c.to != "" && (resp.StatusCode != http.StatusPermanentRedirect || got != c.to):
 			t.Errorf("%s %s of %s: %d to %q", c.method, c.path, c.host, resp.StatusCode, got)
 		}
