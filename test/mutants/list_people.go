@@ -358,7 +358,7 @@ var people = []Mutant{
 	},
 	{
 		Name: "stranger-counted-twice", Breaks: "4.12: a user whom one call adds is counted once, however often it is decided",
-		Hunks:   []Hunk{{"internal/group/invitations.go", "s.o.StrangersPerDay < 0 || counted[user]", "s.o.StrangersPerDay < 0"}},
+		Hunks:   []Hunk{{"internal/group/invitations.go", "s.limits.Load().StrangersPerDay < 0 || counted[user]", "s.limits.Load().StrangersPerDay < 0"}},
 		Package: "internal/group", Test: "TestStrangersAreCountedOnce",
 	},
 	{
