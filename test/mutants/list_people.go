@@ -143,7 +143,7 @@ var people = []Mutant{
 	},
 	{
 		Name: "any-number-of-groups", Breaks: "groups: a user is in a bounded number of them",
-		Hunks:   []Hunk{{groupDir + "/invitations.go", "if may[i].Groups < s.o.MaxGroups {", "if may[i].Groups >= 0 {"}},
+		Hunks:   []Hunk{{groupDir + "/invitations.go", "if may[i].Groups < s.limits.Load().MaxGroups {", "if may[i].Groups >= 0 {"}},
 		Package: groupDir, Test: "TestGroupsOfAUser",
 	},
 	{
