@@ -5,13 +5,16 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 TOOLS   := bin/tools
 export PATH := $(CURDIR)/$(TOOLS):$(PATH)
 
-.PHONY: help run build web webapp cross test test-ts test-web test-kill test-faults test-powercut test-walk test-fuzz test-older test-schema test-mutants conformance check gen verify-gen cover bench bench-compare vuln deps cluster clean
+.PHONY: help run needs build web webapp cross test test-ts test-web test-kill test-faults test-powercut test-walk test-fuzz test-older test-schema test-mutants conformance check gen verify-gen cover bench bench-compare vuln deps cluster clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
 
-run: build ## build and start a server on ./data
+run: needs build ## build and start a server on ./data
 	./bin/skein serve
+
+needs:
+	@GO="$(GO)" tools/needs.sh run
 
 build: webapp ## bin/skein, the server with the web app, and bin/skein-lab, which measures it; static
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/ ./cmd/skein ./cmd/skein-lab
@@ -34,24 +37,11 @@ NODES ?= 3
 cluster: build ## NODES nodes over a PostgreSQL of their own on this machine, until Ctrl-C; more: deploy/cluster.sh --help
 	@NODES=$(NODES) deploy/cluster.sh
 
-# The race detector needs a C compiler, examples/python a Python with websockets, examples/browser and sdk/typescript Chromium, test/clients
-# Node and a Python that makes virtual environments (it installs the rest into bin/.clients, from npm's and Python's
-# registries, once), the tests of many nodes a PostgreSQL server: its programs only, so Debian's package is kept from
-# starting one on port 5432. Everything else comes with Go.
-INSTALL := DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends -o Dpkg::Options::=--force-confold
-PG_CONF := /etc/postgresql-common/createcluster.conf
+# Tests need more than the server: a C compiler, PostgreSQL's programs, Python, Chromium, Node (tools/needs.sh says why
+# each). What is missing is installed on Debian and Ubuntu, if one says yes (YES=1); what is there needs no root. What
+# test/clients needs besides it takes from npm's and Python's registries, once, into bin/.clients.
 deps:
-	@command -v gcc >/dev/null || { apt-get update -q && $(INSTALL) gcc libc6-dev; }
-	@command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || { \
-		test -e $(PG_CONF) || { mkdir -p $(dir $(PG_CONF)) && echo 'create_main_cluster = false' >$(PG_CONF); }; \
-		apt-get update -q && $(INSTALL) postgresql; }
-	@python3 -c 'import websockets' 2>/dev/null || /usr/bin/python3 -c 'import websockets' 2>/dev/null || { \
-		apt-get update -q && $(INSTALL) python3 python3-websockets; }
-	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
-		command -v chromium-headless-shell >/dev/null || { apt-get update -q && $(INSTALL) chromium; }
-	@command -v npm >/dev/null || { apt-get update -q && $(INSTALL) nodejs npm; }
-	@python3 -c 'import ensurepip, venv' 2>/dev/null || /usr/bin/python3 -c 'import ensurepip, venv' 2>/dev/null || { \
-		apt-get update -q && $(INSTALL) python3-venv; }
+	@tools/needs.sh test
 
 # Tests wait for disks, clocks and each other more than they compute: one package more than there are cores.
 PACKAGES ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
