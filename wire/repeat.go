@@ -29,7 +29,7 @@ var repeats = map[string]Repeat{
 	"PushService/SetPushSubscription": RepeatSame, "PushService/DeletePushSubscription": RepeatSame, "PushService/SetPushSettings": RepeatSame,
 	"MessageService/RecallMessage": RepeatSame, "MessageService/MarkRead": RepeatSame, "MessageService/SetMyState": RepeatSame,
 
-	"AccountService/ListSessions": RepeatReads, "AccountService/GetSecurity": RepeatReads, "AccountService/ListLoginProviders": RepeatReads, "AccountService/ListIdentities": RepeatReads, "AdminService/ExportUser": RepeatReads, "AdminService/ListRegistrationLinks": RepeatReads,
+	"AccountService/GetMe": RepeatReads, "AccountService/ListSessions": RepeatReads, "AccountService/GetSecurity": RepeatReads, "AccountService/ListLoginProviders": RepeatReads, "AccountService/ListIdentities": RepeatReads, "AdminService/ExportUser": RepeatReads, "AdminService/ListRegistrationLinks": RepeatReads,
 	"UserService/GetUsers": RepeatReads, "UserService/FindUser": RepeatReads, "UserService/SearchUsers": RepeatReads,
 	"ContactService/ListContacts": RepeatReads,
 	"GroupService/GetGroup":       RepeatReads, "GroupService/ListMembers": RepeatReads, "GroupService/ListInvitations": RepeatReads, "GroupService/ListBans": RepeatReads,

@@ -23,6 +23,66 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// What somebody may do to the deployment, besides what all users may. SPEC §3.18.
+type ServerRole int32
+
+const (
+	// A user like any other.
+	ServerRole_SERVER_ROLE_UNSPECIFIED ServerRole = 0
+	// Reads lists and the audit log, and changes nothing.
+	ServerRole_SERVER_ROLE_AUDITOR ServerRole = 1
+	// Ends sessions, bans, and reads lists.
+	ServerRole_SERVER_ROLE_MODERATOR ServerRole = 2
+	// All but to say who has a role.
+	ServerRole_SERVER_ROLE_ADMIN ServerRole = 3
+	ServerRole_SERVER_ROLE_OWNER ServerRole = 4
+)
+
+// Enum value maps for ServerRole.
+var (
+	ServerRole_name = map[int32]string{
+		0: "SERVER_ROLE_UNSPECIFIED",
+		1: "SERVER_ROLE_AUDITOR",
+		2: "SERVER_ROLE_MODERATOR",
+		3: "SERVER_ROLE_ADMIN",
+		4: "SERVER_ROLE_OWNER",
+	}
+	ServerRole_value = map[string]int32{
+		"SERVER_ROLE_UNSPECIFIED": 0,
+		"SERVER_ROLE_AUDITOR":     1,
+		"SERVER_ROLE_MODERATOR":   2,
+		"SERVER_ROLE_ADMIN":       3,
+		"SERVER_ROLE_OWNER":       4,
+	}
+)
+
+func (x ServerRole) Enum() *ServerRole {
+	p := new(ServerRole)
+	*p = x
+	return p
+}
+
+func (x ServerRole) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ServerRole) Descriptor() protoreflect.EnumDescriptor {
+	return file_skein_v1_services_proto_enumTypes[0].Descriptor()
+}
+
+func (ServerRole) Type() protoreflect.EnumType {
+	return &file_skein_v1_services_proto_enumTypes[0]
+}
+
+func (x ServerRole) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ServerRole.Descriptor instead.
+func (ServerRole) EnumDescriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{0}
+}
+
 // Who may write to a user. Whom the user blocked may not.
 type DmPolicy int32
 
@@ -61,11 +121,11 @@ func (x DmPolicy) String() string {
 }
 
 func (DmPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_skein_v1_services_proto_enumTypes[0].Descriptor()
+	return file_skein_v1_services_proto_enumTypes[1].Descriptor()
 }
 
 func (DmPolicy) Type() protoreflect.EnumType {
-	return &file_skein_v1_services_proto_enumTypes[0]
+	return &file_skein_v1_services_proto_enumTypes[1]
 }
 
 func (x DmPolicy) Number() protoreflect.EnumNumber {
@@ -74,7 +134,7 @@ func (x DmPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use DmPolicy.Descriptor instead.
 func (DmPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{0}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{1}
 }
 
 // Who finds a user by their username or the beginning of a name. Whom the user blocked does not. Who knows the id reads the profile in any case.
@@ -114,11 +174,11 @@ func (x FindPolicy) String() string {
 }
 
 func (FindPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_skein_v1_services_proto_enumTypes[1].Descriptor()
+	return file_skein_v1_services_proto_enumTypes[2].Descriptor()
 }
 
 func (FindPolicy) Type() protoreflect.EnumType {
-	return &file_skein_v1_services_proto_enumTypes[1]
+	return &file_skein_v1_services_proto_enumTypes[2]
 }
 
 func (x FindPolicy) Number() protoreflect.EnumNumber {
@@ -127,7 +187,7 @@ func (x FindPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FindPolicy.Descriptor instead.
 func (FindPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{1}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{2}
 }
 
 // Who sees whether a user is there, and when they were last. Whom the user blocked does not.
@@ -167,11 +227,11 @@ func (x PresencePolicy) String() string {
 }
 
 func (PresencePolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_skein_v1_services_proto_enumTypes[2].Descriptor()
+	return file_skein_v1_services_proto_enumTypes[3].Descriptor()
 }
 
 func (PresencePolicy) Type() protoreflect.EnumType {
-	return &file_skein_v1_services_proto_enumTypes[2]
+	return &file_skein_v1_services_proto_enumTypes[3]
 }
 
 func (x PresencePolicy) Number() protoreflect.EnumNumber {
@@ -180,7 +240,7 @@ func (x PresencePolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PresencePolicy.Descriptor instead.
 func (PresencePolicy) EnumDescriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{2}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{3}
 }
 
 // Who may add a user to groups; others' adding becomes an invitation. Whom the user blocked may do neither.
@@ -220,11 +280,11 @@ func (x GroupPolicy) String() string {
 }
 
 func (GroupPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_skein_v1_services_proto_enumTypes[3].Descriptor()
+	return file_skein_v1_services_proto_enumTypes[4].Descriptor()
 }
 
 func (GroupPolicy) Type() protoreflect.EnumType {
-	return &file_skein_v1_services_proto_enumTypes[3]
+	return &file_skein_v1_services_proto_enumTypes[4]
 }
 
 func (x GroupPolicy) Number() protoreflect.EnumNumber {
@@ -233,7 +293,7 @@ func (x GroupPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use GroupPolicy.Descriptor instead.
 func (GroupPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{3}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{4}
 }
 
 type ContactState int32
@@ -277,11 +337,11 @@ func (x ContactState) String() string {
 }
 
 func (ContactState) Descriptor() protoreflect.EnumDescriptor {
-	return file_skein_v1_services_proto_enumTypes[4].Descriptor()
+	return file_skein_v1_services_proto_enumTypes[5].Descriptor()
 }
 
 func (ContactState) Type() protoreflect.EnumType {
-	return &file_skein_v1_services_proto_enumTypes[4]
+	return &file_skein_v1_services_proto_enumTypes[5]
 }
 
 func (x ContactState) Number() protoreflect.EnumNumber {
@@ -290,7 +350,7 @@ func (x ContactState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ContactState.Descriptor instead.
 func (ContactState) EnumDescriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{4}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{5}
 }
 
 type ScheduledState int32
@@ -331,11 +391,11 @@ func (x ScheduledState) String() string {
 }
 
 func (ScheduledState) Descriptor() protoreflect.EnumDescriptor {
-	return file_skein_v1_services_proto_enumTypes[5].Descriptor()
+	return file_skein_v1_services_proto_enumTypes[6].Descriptor()
 }
 
 func (ScheduledState) Type() protoreflect.EnumType {
-	return &file_skein_v1_services_proto_enumTypes[5]
+	return &file_skein_v1_services_proto_enumTypes[6]
 }
 
 func (x ScheduledState) Number() protoreflect.EnumNumber {
@@ -344,7 +404,62 @@ func (x ScheduledState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ScheduledState.Descriptor instead.
 func (ScheduledState) EnumDescriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{5}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{6}
+}
+
+type AccountState int32
+
+const (
+	AccountState_ACCOUNT_STATE_UNSPECIFIED AccountState = 0
+	AccountState_ACCOUNT_STATE_ACTIVE      AccountState = 1
+	AccountState_ACCOUNT_STATE_BANNED      AccountState = 2
+	AccountState_ACCOUNT_STATE_DISABLED    AccountState = 3
+	AccountState_ACCOUNT_STATE_DELETED     AccountState = 4
+)
+
+// Enum value maps for AccountState.
+var (
+	AccountState_name = map[int32]string{
+		0: "ACCOUNT_STATE_UNSPECIFIED",
+		1: "ACCOUNT_STATE_ACTIVE",
+		2: "ACCOUNT_STATE_BANNED",
+		3: "ACCOUNT_STATE_DISABLED",
+		4: "ACCOUNT_STATE_DELETED",
+	}
+	AccountState_value = map[string]int32{
+		"ACCOUNT_STATE_UNSPECIFIED": 0,
+		"ACCOUNT_STATE_ACTIVE":      1,
+		"ACCOUNT_STATE_BANNED":      2,
+		"ACCOUNT_STATE_DISABLED":    3,
+		"ACCOUNT_STATE_DELETED":     4,
+	}
+)
+
+func (x AccountState) Enum() *AccountState {
+	p := new(AccountState)
+	*p = x
+	return p
+}
+
+func (x AccountState) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (AccountState) Descriptor() protoreflect.EnumDescriptor {
+	return file_skein_v1_services_proto_enumTypes[7].Descriptor()
+}
+
+func (AccountState) Type() protoreflect.EnumType {
+	return &file_skein_v1_services_proto_enumTypes[7]
+}
+
+func (x AccountState) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use AccountState.Descriptor instead.
+func (AccountState) EnumDescriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{7}
 }
 
 // How long messages are kept.
@@ -383,11 +498,11 @@ func (x RetentionKind) String() string {
 }
 
 func (RetentionKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_skein_v1_services_proto_enumTypes[6].Descriptor()
+	return file_skein_v1_services_proto_enumTypes[8].Descriptor()
 }
 
 func (RetentionKind) Type() protoreflect.EnumType {
-	return &file_skein_v1_services_proto_enumTypes[6]
+	return &file_skein_v1_services_proto_enumTypes[8]
 }
 
 func (x RetentionKind) Number() protoreflect.EnumNumber {
@@ -396,7 +511,155 @@ func (x RetentionKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RetentionKind.Descriptor instead.
 func (RetentionKind) EnumDescriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{6}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{8}
+}
+
+type GetMeRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetMeRequest) Reset() {
+	*x = GetMeRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetMeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetMeRequest) ProtoMessage() {}
+
+func (x *GetMeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetMeRequest.ProtoReflect.Descriptor instead.
+func (*GetMeRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{0}
+}
+
+type GetMeResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Absent for the admin key, which is no user.
+	User *User `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
+	// The session that asks.
+	Session string `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
+	// As it is now: it may change while a connection lives.
+	Role ServerRole `protobuf:"varint,3,opt,name=role,proto3,enum=skein.v1.ServerRole" json:"role,omitempty"`
+	// The version of the server's program.
+	ServerVersion  string         `protobuf:"bytes,4,opt,name=server_version,json=serverVersion,proto3" json:"server_version,omitempty"`
+	DmPolicy       DmPolicy       `protobuf:"varint,5,opt,name=dm_policy,json=dmPolicy,proto3,enum=skein.v1.DmPolicy" json:"dm_policy,omitempty"`
+	GroupPolicy    GroupPolicy    `protobuf:"varint,6,opt,name=group_policy,json=groupPolicy,proto3,enum=skein.v1.GroupPolicy" json:"group_policy,omitempty"`
+	FindPolicy     FindPolicy     `protobuf:"varint,7,opt,name=find_policy,json=findPolicy,proto3,enum=skein.v1.FindPolicy" json:"find_policy,omitempty"`
+	PresencePolicy PresencePolicy `protobuf:"varint,8,opt,name=presence_policy,json=presencePolicy,proto3,enum=skein.v1.PresencePolicy" json:"presence_policy,omitempty"`
+	HideReads      bool           `protobuf:"varint,9,opt,name=hide_reads,json=hideReads,proto3" json:"hide_reads,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *GetMeResponse) Reset() {
+	*x = GetMeResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetMeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetMeResponse) ProtoMessage() {}
+
+func (x *GetMeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetMeResponse.ProtoReflect.Descriptor instead.
+func (*GetMeResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *GetMeResponse) GetUser() *User {
+	if x != nil {
+		return x.User
+	}
+	return nil
+}
+
+func (x *GetMeResponse) GetSession() string {
+	if x != nil {
+		return x.Session
+	}
+	return ""
+}
+
+func (x *GetMeResponse) GetRole() ServerRole {
+	if x != nil {
+		return x.Role
+	}
+	return ServerRole_SERVER_ROLE_UNSPECIFIED
+}
+
+func (x *GetMeResponse) GetServerVersion() string {
+	if x != nil {
+		return x.ServerVersion
+	}
+	return ""
+}
+
+func (x *GetMeResponse) GetDmPolicy() DmPolicy {
+	if x != nil {
+		return x.DmPolicy
+	}
+	return DmPolicy_DM_POLICY_UNSPECIFIED
+}
+
+func (x *GetMeResponse) GetGroupPolicy() GroupPolicy {
+	if x != nil {
+		return x.GroupPolicy
+	}
+	return GroupPolicy_GROUP_POLICY_UNSPECIFIED
+}
+
+func (x *GetMeResponse) GetFindPolicy() FindPolicy {
+	if x != nil {
+		return x.FindPolicy
+	}
+	return FindPolicy_FIND_POLICY_UNSPECIFIED
+}
+
+func (x *GetMeResponse) GetPresencePolicy() PresencePolicy {
+	if x != nil {
+		return x.PresencePolicy
+	}
+	return PresencePolicy_PRESENCE_POLICY_UNSPECIFIED
+}
+
+func (x *GetMeResponse) GetHideReads() bool {
+	if x != nil {
+		return x.HideReads
+	}
+	return false
 }
 
 type Tokens struct {
@@ -415,7 +678,7 @@ type Tokens struct {
 
 func (x *Tokens) Reset() {
 	*x = Tokens{}
-	mi := &file_skein_v1_services_proto_msgTypes[0]
+	mi := &file_skein_v1_services_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -427,7 +690,7 @@ func (x *Tokens) String() string {
 func (*Tokens) ProtoMessage() {}
 
 func (x *Tokens) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[0]
+	mi := &file_skein_v1_services_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -440,7 +703,7 @@ func (x *Tokens) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tokens.ProtoReflect.Descriptor instead.
 func (*Tokens) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{0}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Tokens) GetUser() string {
@@ -503,7 +766,7 @@ type RegisterRequest struct {
 
 func (x *RegisterRequest) Reset() {
 	*x = RegisterRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[1]
+	mi := &file_skein_v1_services_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -515,7 +778,7 @@ func (x *RegisterRequest) String() string {
 func (*RegisterRequest) ProtoMessage() {}
 
 func (x *RegisterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[1]
+	mi := &file_skein_v1_services_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -528,7 +791,7 @@ func (x *RegisterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterRequest.ProtoReflect.Descriptor instead.
 func (*RegisterRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{1}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *RegisterRequest) GetUsername() string {
@@ -582,7 +845,7 @@ type RegisterResponse struct {
 
 func (x *RegisterResponse) Reset() {
 	*x = RegisterResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[2]
+	mi := &file_skein_v1_services_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -594,7 +857,7 @@ func (x *RegisterResponse) String() string {
 func (*RegisterResponse) ProtoMessage() {}
 
 func (x *RegisterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[2]
+	mi := &file_skein_v1_services_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -607,7 +870,7 @@ func (x *RegisterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterResponse.ProtoReflect.Descriptor instead.
 func (*RegisterResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{2}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *RegisterResponse) GetTokens() *Tokens {
@@ -629,7 +892,7 @@ type LoginRequest struct {
 
 func (x *LoginRequest) Reset() {
 	*x = LoginRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[3]
+	mi := &file_skein_v1_services_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -641,7 +904,7 @@ func (x *LoginRequest) String() string {
 func (*LoginRequest) ProtoMessage() {}
 
 func (x *LoginRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[3]
+	mi := &file_skein_v1_services_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -654,7 +917,7 @@ func (x *LoginRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginRequest.ProtoReflect.Descriptor instead.
 func (*LoginRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{3}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *LoginRequest) GetUsername() string {
@@ -694,7 +957,7 @@ type LoginResponse struct {
 
 func (x *LoginResponse) Reset() {
 	*x = LoginResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[4]
+	mi := &file_skein_v1_services_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -706,7 +969,7 @@ func (x *LoginResponse) String() string {
 func (*LoginResponse) ProtoMessage() {}
 
 func (x *LoginResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[4]
+	mi := &file_skein_v1_services_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -719,7 +982,7 @@ func (x *LoginResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginResponse.ProtoReflect.Descriptor instead.
 func (*LoginResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{4}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *LoginResponse) GetTokens() *Tokens {
@@ -738,7 +1001,7 @@ type RefreshRequest struct {
 
 func (x *RefreshRequest) Reset() {
 	*x = RefreshRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[5]
+	mi := &file_skein_v1_services_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -750,7 +1013,7 @@ func (x *RefreshRequest) String() string {
 func (*RefreshRequest) ProtoMessage() {}
 
 func (x *RefreshRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[5]
+	mi := &file_skein_v1_services_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -763,7 +1026,7 @@ func (x *RefreshRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefreshRequest.ProtoReflect.Descriptor instead.
 func (*RefreshRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{5}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *RefreshRequest) GetRefreshToken() string {
@@ -782,7 +1045,7 @@ type RefreshResponse struct {
 
 func (x *RefreshResponse) Reset() {
 	*x = RefreshResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[6]
+	mi := &file_skein_v1_services_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -794,7 +1057,7 @@ func (x *RefreshResponse) String() string {
 func (*RefreshResponse) ProtoMessage() {}
 
 func (x *RefreshResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[6]
+	mi := &file_skein_v1_services_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -807,7 +1070,7 @@ func (x *RefreshResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefreshResponse.ProtoReflect.Descriptor instead.
 func (*RefreshResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{6}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *RefreshResponse) GetTokens() *Tokens {
@@ -825,7 +1088,7 @@ type LogoutRequest struct {
 
 func (x *LogoutRequest) Reset() {
 	*x = LogoutRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[7]
+	mi := &file_skein_v1_services_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -837,7 +1100,7 @@ func (x *LogoutRequest) String() string {
 func (*LogoutRequest) ProtoMessage() {}
 
 func (x *LogoutRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[7]
+	mi := &file_skein_v1_services_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -850,7 +1113,7 @@ func (x *LogoutRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogoutRequest.ProtoReflect.Descriptor instead.
 func (*LogoutRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{7}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{9}
 }
 
 type LogoutResponse struct {
@@ -861,7 +1124,7 @@ type LogoutResponse struct {
 
 func (x *LogoutResponse) Reset() {
 	*x = LogoutResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[8]
+	mi := &file_skein_v1_services_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -873,7 +1136,7 @@ func (x *LogoutResponse) String() string {
 func (*LogoutResponse) ProtoMessage() {}
 
 func (x *LogoutResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[8]
+	mi := &file_skein_v1_services_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -886,7 +1149,7 @@ func (x *LogoutResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogoutResponse.ProtoReflect.Descriptor instead.
 func (*LogoutResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{8}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{10}
 }
 
 type ListSessionsRequest struct {
@@ -897,7 +1160,7 @@ type ListSessionsRequest struct {
 
 func (x *ListSessionsRequest) Reset() {
 	*x = ListSessionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[9]
+	mi := &file_skein_v1_services_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -909,7 +1172,7 @@ func (x *ListSessionsRequest) String() string {
 func (*ListSessionsRequest) ProtoMessage() {}
 
 func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[9]
+	mi := &file_skein_v1_services_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -922,7 +1185,7 @@ func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{9}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{11}
 }
 
 type ListSessionsResponse struct {
@@ -934,7 +1197,7 @@ type ListSessionsResponse struct {
 
 func (x *ListSessionsResponse) Reset() {
 	*x = ListSessionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[10]
+	mi := &file_skein_v1_services_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -946,7 +1209,7 @@ func (x *ListSessionsResponse) String() string {
 func (*ListSessionsResponse) ProtoMessage() {}
 
 func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[10]
+	mi := &file_skein_v1_services_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -959,7 +1222,7 @@ func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{10}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ListSessionsResponse) GetSessions() []*Session {
@@ -986,7 +1249,7 @@ type Session struct {
 
 func (x *Session) Reset() {
 	*x = Session{}
-	mi := &file_skein_v1_services_proto_msgTypes[11]
+	mi := &file_skein_v1_services_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -998,7 +1261,7 @@ func (x *Session) String() string {
 func (*Session) ProtoMessage() {}
 
 func (x *Session) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[11]
+	mi := &file_skein_v1_services_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1011,7 +1274,7 @@ func (x *Session) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Session.ProtoReflect.Descriptor instead.
 func (*Session) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{11}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Session) GetId() string {
@@ -1079,7 +1342,7 @@ type RevokeSessionRequest struct {
 
 func (x *RevokeSessionRequest) Reset() {
 	*x = RevokeSessionRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[12]
+	mi := &file_skein_v1_services_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1091,7 +1354,7 @@ func (x *RevokeSessionRequest) String() string {
 func (*RevokeSessionRequest) ProtoMessage() {}
 
 func (x *RevokeSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[12]
+	mi := &file_skein_v1_services_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1104,7 +1367,7 @@ func (x *RevokeSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeSessionRequest.ProtoReflect.Descriptor instead.
 func (*RevokeSessionRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{12}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *RevokeSessionRequest) GetSession() string {
@@ -1122,7 +1385,7 @@ type RevokeSessionResponse struct {
 
 func (x *RevokeSessionResponse) Reset() {
 	*x = RevokeSessionResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[13]
+	mi := &file_skein_v1_services_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1134,7 +1397,7 @@ func (x *RevokeSessionResponse) String() string {
 func (*RevokeSessionResponse) ProtoMessage() {}
 
 func (x *RevokeSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[13]
+	mi := &file_skein_v1_services_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1147,7 +1410,7 @@ func (x *RevokeSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeSessionResponse.ProtoReflect.Descriptor instead.
 func (*RevokeSessionResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{13}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{15}
 }
 
 type ChangePasswordRequest struct {
@@ -1160,7 +1423,7 @@ type ChangePasswordRequest struct {
 
 func (x *ChangePasswordRequest) Reset() {
 	*x = ChangePasswordRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[14]
+	mi := &file_skein_v1_services_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1172,7 +1435,7 @@ func (x *ChangePasswordRequest) String() string {
 func (*ChangePasswordRequest) ProtoMessage() {}
 
 func (x *ChangePasswordRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[14]
+	mi := &file_skein_v1_services_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1185,7 +1448,7 @@ func (x *ChangePasswordRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangePasswordRequest.ProtoReflect.Descriptor instead.
 func (*ChangePasswordRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{14}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ChangePasswordRequest) GetOldPassword() string {
@@ -1210,7 +1473,7 @@ type ChangePasswordResponse struct {
 
 func (x *ChangePasswordResponse) Reset() {
 	*x = ChangePasswordResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[15]
+	mi := &file_skein_v1_services_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1222,7 +1485,7 @@ func (x *ChangePasswordResponse) String() string {
 func (*ChangePasswordResponse) ProtoMessage() {}
 
 func (x *ChangePasswordResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[15]
+	mi := &file_skein_v1_services_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1235,7 +1498,7 @@ func (x *ChangePasswordResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangePasswordResponse.ProtoReflect.Descriptor instead.
 func (*ChangePasswordResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{15}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{17}
 }
 
 type LoginWithCodeRequest struct {
@@ -1253,7 +1516,7 @@ type LoginWithCodeRequest struct {
 
 func (x *LoginWithCodeRequest) Reset() {
 	*x = LoginWithCodeRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[16]
+	mi := &file_skein_v1_services_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1265,7 +1528,7 @@ func (x *LoginWithCodeRequest) String() string {
 func (*LoginWithCodeRequest) ProtoMessage() {}
 
 func (x *LoginWithCodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[16]
+	mi := &file_skein_v1_services_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1278,7 +1541,7 @@ func (x *LoginWithCodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginWithCodeRequest.ProtoReflect.Descriptor instead.
 func (*LoginWithCodeRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{16}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *LoginWithCodeRequest) GetTicket() string {
@@ -1318,7 +1581,7 @@ type LoginWithCodeResponse struct {
 
 func (x *LoginWithCodeResponse) Reset() {
 	*x = LoginWithCodeResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[17]
+	mi := &file_skein_v1_services_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1330,7 +1593,7 @@ func (x *LoginWithCodeResponse) String() string {
 func (*LoginWithCodeResponse) ProtoMessage() {}
 
 func (x *LoginWithCodeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[17]
+	mi := &file_skein_v1_services_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1343,7 +1606,7 @@ func (x *LoginWithCodeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginWithCodeResponse.ProtoReflect.Descriptor instead.
 func (*LoginWithCodeResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{17}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *LoginWithCodeResponse) GetTokens() *Tokens {
@@ -1361,7 +1624,7 @@ type GetSecurityRequest struct {
 
 func (x *GetSecurityRequest) Reset() {
 	*x = GetSecurityRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[18]
+	mi := &file_skein_v1_services_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1373,7 +1636,7 @@ func (x *GetSecurityRequest) String() string {
 func (*GetSecurityRequest) ProtoMessage() {}
 
 func (x *GetSecurityRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[18]
+	mi := &file_skein_v1_services_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1386,7 +1649,7 @@ func (x *GetSecurityRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSecurityRequest.ProtoReflect.Descriptor instead.
 func (*GetSecurityRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{18}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{20}
 }
 
 type GetSecurityResponse struct {
@@ -1402,7 +1665,7 @@ type GetSecurityResponse struct {
 
 func (x *GetSecurityResponse) Reset() {
 	*x = GetSecurityResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[19]
+	mi := &file_skein_v1_services_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1414,7 +1677,7 @@ func (x *GetSecurityResponse) String() string {
 func (*GetSecurityResponse) ProtoMessage() {}
 
 func (x *GetSecurityResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[19]
+	mi := &file_skein_v1_services_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1427,7 +1690,7 @@ func (x *GetSecurityResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSecurityResponse.ProtoReflect.Descriptor instead.
 func (*GetSecurityResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{19}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *GetSecurityResponse) GetPassword() bool {
@@ -1460,7 +1723,7 @@ type BeginTotpRequest struct {
 
 func (x *BeginTotpRequest) Reset() {
 	*x = BeginTotpRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[20]
+	mi := &file_skein_v1_services_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1472,7 +1735,7 @@ func (x *BeginTotpRequest) String() string {
 func (*BeginTotpRequest) ProtoMessage() {}
 
 func (x *BeginTotpRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[20]
+	mi := &file_skein_v1_services_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1485,7 +1748,7 @@ func (x *BeginTotpRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginTotpRequest.ProtoReflect.Descriptor instead.
 func (*BeginTotpRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{20}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *BeginTotpRequest) GetPassword() string {
@@ -1507,7 +1770,7 @@ type BeginTotpResponse struct {
 
 func (x *BeginTotpResponse) Reset() {
 	*x = BeginTotpResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[21]
+	mi := &file_skein_v1_services_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1519,7 +1782,7 @@ func (x *BeginTotpResponse) String() string {
 func (*BeginTotpResponse) ProtoMessage() {}
 
 func (x *BeginTotpResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[21]
+	mi := &file_skein_v1_services_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1532,7 +1795,7 @@ func (x *BeginTotpResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginTotpResponse.ProtoReflect.Descriptor instead.
 func (*BeginTotpResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{21}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *BeginTotpResponse) GetSecret() string {
@@ -1559,7 +1822,7 @@ type ConfirmTotpRequest struct {
 
 func (x *ConfirmTotpRequest) Reset() {
 	*x = ConfirmTotpRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[22]
+	mi := &file_skein_v1_services_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1571,7 +1834,7 @@ func (x *ConfirmTotpRequest) String() string {
 func (*ConfirmTotpRequest) ProtoMessage() {}
 
 func (x *ConfirmTotpRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[22]
+	mi := &file_skein_v1_services_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1584,7 +1847,7 @@ func (x *ConfirmTotpRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmTotpRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmTotpRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{22}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ConfirmTotpRequest) GetCode() string {
@@ -1604,7 +1867,7 @@ type ConfirmTotpResponse struct {
 
 func (x *ConfirmTotpResponse) Reset() {
 	*x = ConfirmTotpResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[23]
+	mi := &file_skein_v1_services_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1616,7 +1879,7 @@ func (x *ConfirmTotpResponse) String() string {
 func (*ConfirmTotpResponse) ProtoMessage() {}
 
 func (x *ConfirmTotpResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[23]
+	mi := &file_skein_v1_services_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1629,7 +1892,7 @@ func (x *ConfirmTotpResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmTotpResponse.ProtoReflect.Descriptor instead.
 func (*ConfirmTotpResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{23}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ConfirmTotpResponse) GetRecoveryCodes() []string {
@@ -1650,7 +1913,7 @@ type DisableTotpRequest struct {
 
 func (x *DisableTotpRequest) Reset() {
 	*x = DisableTotpRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[24]
+	mi := &file_skein_v1_services_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1662,7 +1925,7 @@ func (x *DisableTotpRequest) String() string {
 func (*DisableTotpRequest) ProtoMessage() {}
 
 func (x *DisableTotpRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[24]
+	mi := &file_skein_v1_services_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1675,7 +1938,7 @@ func (x *DisableTotpRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DisableTotpRequest.ProtoReflect.Descriptor instead.
 func (*DisableTotpRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{24}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *DisableTotpRequest) GetPassword() string {
@@ -1700,7 +1963,7 @@ type DisableTotpResponse struct {
 
 func (x *DisableTotpResponse) Reset() {
 	*x = DisableTotpResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[25]
+	mi := &file_skein_v1_services_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1712,7 +1975,7 @@ func (x *DisableTotpResponse) String() string {
 func (*DisableTotpResponse) ProtoMessage() {}
 
 func (x *DisableTotpResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[25]
+	mi := &file_skein_v1_services_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1725,7 +1988,7 @@ func (x *DisableTotpResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DisableTotpResponse.ProtoReflect.Descriptor instead.
 func (*DisableTotpResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{25}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{27}
 }
 
 type NewRecoveryCodesRequest struct {
@@ -1739,7 +2002,7 @@ type NewRecoveryCodesRequest struct {
 
 func (x *NewRecoveryCodesRequest) Reset() {
 	*x = NewRecoveryCodesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[26]
+	mi := &file_skein_v1_services_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1751,7 +2014,7 @@ func (x *NewRecoveryCodesRequest) String() string {
 func (*NewRecoveryCodesRequest) ProtoMessage() {}
 
 func (x *NewRecoveryCodesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[26]
+	mi := &file_skein_v1_services_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1764,7 +2027,7 @@ func (x *NewRecoveryCodesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewRecoveryCodesRequest.ProtoReflect.Descriptor instead.
 func (*NewRecoveryCodesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{26}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *NewRecoveryCodesRequest) GetPassword() string {
@@ -1790,7 +2053,7 @@ type NewRecoveryCodesResponse struct {
 
 func (x *NewRecoveryCodesResponse) Reset() {
 	*x = NewRecoveryCodesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[27]
+	mi := &file_skein_v1_services_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1802,7 +2065,7 @@ func (x *NewRecoveryCodesResponse) String() string {
 func (*NewRecoveryCodesResponse) ProtoMessage() {}
 
 func (x *NewRecoveryCodesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[27]
+	mi := &file_skein_v1_services_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1815,7 +2078,7 @@ func (x *NewRecoveryCodesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewRecoveryCodesResponse.ProtoReflect.Descriptor instead.
 func (*NewRecoveryCodesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{27}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *NewRecoveryCodesResponse) GetRecoveryCodes() []string {
@@ -1836,7 +2099,7 @@ type DeleteAccountRequest struct {
 
 func (x *DeleteAccountRequest) Reset() {
 	*x = DeleteAccountRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[28]
+	mi := &file_skein_v1_services_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1848,7 +2111,7 @@ func (x *DeleteAccountRequest) String() string {
 func (*DeleteAccountRequest) ProtoMessage() {}
 
 func (x *DeleteAccountRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[28]
+	mi := &file_skein_v1_services_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1861,7 +2124,7 @@ func (x *DeleteAccountRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteAccountRequest.ProtoReflect.Descriptor instead.
 func (*DeleteAccountRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{28}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *DeleteAccountRequest) GetPassword() string {
@@ -1886,7 +2149,7 @@ type DeleteAccountResponse struct {
 
 func (x *DeleteAccountResponse) Reset() {
 	*x = DeleteAccountResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[29]
+	mi := &file_skein_v1_services_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1898,7 +2161,7 @@ func (x *DeleteAccountResponse) String() string {
 func (*DeleteAccountResponse) ProtoMessage() {}
 
 func (x *DeleteAccountResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[29]
+	mi := &file_skein_v1_services_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1911,7 +2174,7 @@ func (x *DeleteAccountResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteAccountResponse.ProtoReflect.Descriptor instead.
 func (*DeleteAccountResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{29}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{31}
 }
 
 type BeginExportRequest struct {
@@ -1926,7 +2189,7 @@ type BeginExportRequest struct {
 
 func (x *BeginExportRequest) Reset() {
 	*x = BeginExportRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[30]
+	mi := &file_skein_v1_services_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1938,7 +2201,7 @@ func (x *BeginExportRequest) String() string {
 func (*BeginExportRequest) ProtoMessage() {}
 
 func (x *BeginExportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[30]
+	mi := &file_skein_v1_services_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1951,7 +2214,7 @@ func (x *BeginExportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginExportRequest.ProtoReflect.Descriptor instead.
 func (*BeginExportRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{30}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *BeginExportRequest) GetPassword() string {
@@ -1980,7 +2243,7 @@ type BeginExportResponse struct {
 
 func (x *BeginExportResponse) Reset() {
 	*x = BeginExportResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[31]
+	mi := &file_skein_v1_services_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1992,7 +2255,7 @@ func (x *BeginExportResponse) String() string {
 func (*BeginExportResponse) ProtoMessage() {}
 
 func (x *BeginExportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[31]
+	mi := &file_skein_v1_services_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2005,7 +2268,7 @@ func (x *BeginExportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginExportResponse.ProtoReflect.Descriptor instead.
 func (*BeginExportResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{31}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *BeginExportResponse) GetPath() string {
@@ -2034,7 +2297,7 @@ type ResetPasswordRequest struct {
 
 func (x *ResetPasswordRequest) Reset() {
 	*x = ResetPasswordRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[32]
+	mi := &file_skein_v1_services_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2046,7 +2309,7 @@ func (x *ResetPasswordRequest) String() string {
 func (*ResetPasswordRequest) ProtoMessage() {}
 
 func (x *ResetPasswordRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[32]
+	mi := &file_skein_v1_services_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2059,7 +2322,7 @@ func (x *ResetPasswordRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetPasswordRequest.ProtoReflect.Descriptor instead.
 func (*ResetPasswordRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{32}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ResetPasswordRequest) GetCode() string {
@@ -2084,7 +2347,7 @@ type ResetPasswordResponse struct {
 
 func (x *ResetPasswordResponse) Reset() {
 	*x = ResetPasswordResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[33]
+	mi := &file_skein_v1_services_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2096,7 +2359,7 @@ func (x *ResetPasswordResponse) String() string {
 func (*ResetPasswordResponse) ProtoMessage() {}
 
 func (x *ResetPasswordResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[33]
+	mi := &file_skein_v1_services_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2109,7 +2372,7 @@ func (x *ResetPasswordResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetPasswordResponse.ProtoReflect.Descriptor instead.
 func (*ResetPasswordResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{33}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{35}
 }
 
 type LoginProvider struct {
@@ -2123,7 +2386,7 @@ type LoginProvider struct {
 
 func (x *LoginProvider) Reset() {
 	*x = LoginProvider{}
-	mi := &file_skein_v1_services_proto_msgTypes[34]
+	mi := &file_skein_v1_services_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2135,7 +2398,7 @@ func (x *LoginProvider) String() string {
 func (*LoginProvider) ProtoMessage() {}
 
 func (x *LoginProvider) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[34]
+	mi := &file_skein_v1_services_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2148,7 +2411,7 @@ func (x *LoginProvider) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginProvider.ProtoReflect.Descriptor instead.
 func (*LoginProvider) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{34}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *LoginProvider) GetName() string {
@@ -2173,7 +2436,7 @@ type ListLoginProvidersRequest struct {
 
 func (x *ListLoginProvidersRequest) Reset() {
 	*x = ListLoginProvidersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[35]
+	mi := &file_skein_v1_services_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2185,7 +2448,7 @@ func (x *ListLoginProvidersRequest) String() string {
 func (*ListLoginProvidersRequest) ProtoMessage() {}
 
 func (x *ListLoginProvidersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[35]
+	mi := &file_skein_v1_services_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2198,7 +2461,7 @@ func (x *ListLoginProvidersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLoginProvidersRequest.ProtoReflect.Descriptor instead.
 func (*ListLoginProvidersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{35}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{37}
 }
 
 type ListLoginProvidersResponse struct {
@@ -2210,7 +2473,7 @@ type ListLoginProvidersResponse struct {
 
 func (x *ListLoginProvidersResponse) Reset() {
 	*x = ListLoginProvidersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[36]
+	mi := &file_skein_v1_services_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2222,7 +2485,7 @@ func (x *ListLoginProvidersResponse) String() string {
 func (*ListLoginProvidersResponse) ProtoMessage() {}
 
 func (x *ListLoginProvidersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[36]
+	mi := &file_skein_v1_services_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2235,7 +2498,7 @@ func (x *ListLoginProvidersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLoginProvidersResponse.ProtoReflect.Descriptor instead.
 func (*ListLoginProvidersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{36}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ListLoginProvidersResponse) GetProviders() []*LoginProvider {
@@ -2259,7 +2522,7 @@ type BeginProviderLoginRequest struct {
 
 func (x *BeginProviderLoginRequest) Reset() {
 	*x = BeginProviderLoginRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[37]
+	mi := &file_skein_v1_services_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2271,7 +2534,7 @@ func (x *BeginProviderLoginRequest) String() string {
 func (*BeginProviderLoginRequest) ProtoMessage() {}
 
 func (x *BeginProviderLoginRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[37]
+	mi := &file_skein_v1_services_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2284,7 +2547,7 @@ func (x *BeginProviderLoginRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginProviderLoginRequest.ProtoReflect.Descriptor instead.
 func (*BeginProviderLoginRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{37}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *BeginProviderLoginRequest) GetProvider() string {
@@ -2320,7 +2583,7 @@ type BeginProviderLoginResponse struct {
 
 func (x *BeginProviderLoginResponse) Reset() {
 	*x = BeginProviderLoginResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[38]
+	mi := &file_skein_v1_services_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2332,7 +2595,7 @@ func (x *BeginProviderLoginResponse) String() string {
 func (*BeginProviderLoginResponse) ProtoMessage() {}
 
 func (x *BeginProviderLoginResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[38]
+	mi := &file_skein_v1_services_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2345,7 +2608,7 @@ func (x *BeginProviderLoginResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginProviderLoginResponse.ProtoReflect.Descriptor instead.
 func (*BeginProviderLoginResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{38}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *BeginProviderLoginResponse) GetUrl() string {
@@ -2376,7 +2639,7 @@ type AnswerProviderLoginRequest struct {
 
 func (x *AnswerProviderLoginRequest) Reset() {
 	*x = AnswerProviderLoginRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[39]
+	mi := &file_skein_v1_services_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2388,7 +2651,7 @@ func (x *AnswerProviderLoginRequest) String() string {
 func (*AnswerProviderLoginRequest) ProtoMessage() {}
 
 func (x *AnswerProviderLoginRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[39]
+	mi := &file_skein_v1_services_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2401,7 +2664,7 @@ func (x *AnswerProviderLoginRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerProviderLoginRequest.ProtoReflect.Descriptor instead.
 func (*AnswerProviderLoginRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{39}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *AnswerProviderLoginRequest) GetState() string {
@@ -2444,7 +2707,7 @@ type AnswerProviderLoginResponse struct {
 
 func (x *AnswerProviderLoginResponse) Reset() {
 	*x = AnswerProviderLoginResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[40]
+	mi := &file_skein_v1_services_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2456,7 +2719,7 @@ func (x *AnswerProviderLoginResponse) String() string {
 func (*AnswerProviderLoginResponse) ProtoMessage() {}
 
 func (x *AnswerProviderLoginResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[40]
+	mi := &file_skein_v1_services_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2469,7 +2732,7 @@ func (x *AnswerProviderLoginResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerProviderLoginResponse.ProtoReflect.Descriptor instead.
 func (*AnswerProviderLoginResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{40}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *AnswerProviderLoginResponse) GetCode() string {
@@ -2500,7 +2763,7 @@ type FinishProviderLoginRequest struct {
 
 func (x *FinishProviderLoginRequest) Reset() {
 	*x = FinishProviderLoginRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[41]
+	mi := &file_skein_v1_services_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2512,7 +2775,7 @@ func (x *FinishProviderLoginRequest) String() string {
 func (*FinishProviderLoginRequest) ProtoMessage() {}
 
 func (x *FinishProviderLoginRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[41]
+	mi := &file_skein_v1_services_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2525,7 +2788,7 @@ func (x *FinishProviderLoginRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinishProviderLoginRequest.ProtoReflect.Descriptor instead.
 func (*FinishProviderLoginRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{41}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *FinishProviderLoginRequest) GetCode() string {
@@ -2567,7 +2830,7 @@ type FinishProviderLoginResponse struct {
 
 func (x *FinishProviderLoginResponse) Reset() {
 	*x = FinishProviderLoginResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[42]
+	mi := &file_skein_v1_services_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2579,7 +2842,7 @@ func (x *FinishProviderLoginResponse) String() string {
 func (*FinishProviderLoginResponse) ProtoMessage() {}
 
 func (x *FinishProviderLoginResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[42]
+	mi := &file_skein_v1_services_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2592,7 +2855,7 @@ func (x *FinishProviderLoginResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinishProviderLoginResponse.ProtoReflect.Descriptor instead.
 func (*FinishProviderLoginResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{42}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *FinishProviderLoginResponse) GetTokens() *Tokens {
@@ -2626,7 +2889,7 @@ type Identity struct {
 
 func (x *Identity) Reset() {
 	*x = Identity{}
-	mi := &file_skein_v1_services_proto_msgTypes[43]
+	mi := &file_skein_v1_services_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2638,7 +2901,7 @@ func (x *Identity) String() string {
 func (*Identity) ProtoMessage() {}
 
 func (x *Identity) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[43]
+	mi := &file_skein_v1_services_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2651,7 +2914,7 @@ func (x *Identity) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Identity.ProtoReflect.Descriptor instead.
 func (*Identity) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{43}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Identity) GetId() string {
@@ -2709,7 +2972,7 @@ type LinkIdentityRequest struct {
 
 func (x *LinkIdentityRequest) Reset() {
 	*x = LinkIdentityRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[44]
+	mi := &file_skein_v1_services_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2721,7 +2984,7 @@ func (x *LinkIdentityRequest) String() string {
 func (*LinkIdentityRequest) ProtoMessage() {}
 
 func (x *LinkIdentityRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[44]
+	mi := &file_skein_v1_services_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2734,7 +2997,7 @@ func (x *LinkIdentityRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkIdentityRequest.ProtoReflect.Descriptor instead.
 func (*LinkIdentityRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{44}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *LinkIdentityRequest) GetCode() string {
@@ -2767,7 +3030,7 @@ type LinkIdentityResponse struct {
 
 func (x *LinkIdentityResponse) Reset() {
 	*x = LinkIdentityResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[45]
+	mi := &file_skein_v1_services_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2779,7 +3042,7 @@ func (x *LinkIdentityResponse) String() string {
 func (*LinkIdentityResponse) ProtoMessage() {}
 
 func (x *LinkIdentityResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[45]
+	mi := &file_skein_v1_services_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2792,7 +3055,7 @@ func (x *LinkIdentityResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkIdentityResponse.ProtoReflect.Descriptor instead.
 func (*LinkIdentityResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{45}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *LinkIdentityResponse) GetIdentity() *Identity {
@@ -2810,7 +3073,7 @@ type ListIdentitiesRequest struct {
 
 func (x *ListIdentitiesRequest) Reset() {
 	*x = ListIdentitiesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[46]
+	mi := &file_skein_v1_services_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2822,7 +3085,7 @@ func (x *ListIdentitiesRequest) String() string {
 func (*ListIdentitiesRequest) ProtoMessage() {}
 
 func (x *ListIdentitiesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[46]
+	mi := &file_skein_v1_services_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2835,7 +3098,7 @@ func (x *ListIdentitiesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListIdentitiesRequest.ProtoReflect.Descriptor instead.
 func (*ListIdentitiesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{46}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{48}
 }
 
 type ListIdentitiesResponse struct {
@@ -2848,7 +3111,7 @@ type ListIdentitiesResponse struct {
 
 func (x *ListIdentitiesResponse) Reset() {
 	*x = ListIdentitiesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[47]
+	mi := &file_skein_v1_services_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2860,7 +3123,7 @@ func (x *ListIdentitiesResponse) String() string {
 func (*ListIdentitiesResponse) ProtoMessage() {}
 
 func (x *ListIdentitiesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[47]
+	mi := &file_skein_v1_services_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2873,7 +3136,7 @@ func (x *ListIdentitiesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListIdentitiesResponse.ProtoReflect.Descriptor instead.
 func (*ListIdentitiesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{47}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ListIdentitiesResponse) GetIdentities() []*Identity {
@@ -2894,7 +3157,7 @@ type UnlinkIdentityRequest struct {
 
 func (x *UnlinkIdentityRequest) Reset() {
 	*x = UnlinkIdentityRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[48]
+	mi := &file_skein_v1_services_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2906,7 +3169,7 @@ func (x *UnlinkIdentityRequest) String() string {
 func (*UnlinkIdentityRequest) ProtoMessage() {}
 
 func (x *UnlinkIdentityRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[48]
+	mi := &file_skein_v1_services_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2919,7 +3182,7 @@ func (x *UnlinkIdentityRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnlinkIdentityRequest.ProtoReflect.Descriptor instead.
 func (*UnlinkIdentityRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{48}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *UnlinkIdentityRequest) GetId() string {
@@ -2944,7 +3207,7 @@ type UnlinkIdentityResponse struct {
 
 func (x *UnlinkIdentityResponse) Reset() {
 	*x = UnlinkIdentityResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[49]
+	mi := &file_skein_v1_services_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2956,7 +3219,7 @@ func (x *UnlinkIdentityResponse) String() string {
 func (*UnlinkIdentityResponse) ProtoMessage() {}
 
 func (x *UnlinkIdentityResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[49]
+	mi := &file_skein_v1_services_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2969,7 +3232,7 @@ func (x *UnlinkIdentityResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnlinkIdentityResponse.ProtoReflect.Descriptor instead.
 func (*UnlinkIdentityResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{49}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{51}
 }
 
 type ChangeUsernameRequest struct {
@@ -2984,7 +3247,7 @@ type ChangeUsernameRequest struct {
 
 func (x *ChangeUsernameRequest) Reset() {
 	*x = ChangeUsernameRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[50]
+	mi := &file_skein_v1_services_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2996,7 +3259,7 @@ func (x *ChangeUsernameRequest) String() string {
 func (*ChangeUsernameRequest) ProtoMessage() {}
 
 func (x *ChangeUsernameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[50]
+	mi := &file_skein_v1_services_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3009,7 +3272,7 @@ func (x *ChangeUsernameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeUsernameRequest.ProtoReflect.Descriptor instead.
 func (*ChangeUsernameRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{50}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ChangeUsernameRequest) GetUsername() string {
@@ -3035,7 +3298,7 @@ type ChangeUsernameResponse struct {
 
 func (x *ChangeUsernameResponse) Reset() {
 	*x = ChangeUsernameResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[51]
+	mi := &file_skein_v1_services_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3047,7 +3310,7 @@ func (x *ChangeUsernameResponse) String() string {
 func (*ChangeUsernameResponse) ProtoMessage() {}
 
 func (x *ChangeUsernameResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[51]
+	mi := &file_skein_v1_services_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3060,7 +3323,7 @@ func (x *ChangeUsernameResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeUsernameResponse.ProtoReflect.Descriptor instead.
 func (*ChangeUsernameResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{51}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *ChangeUsernameResponse) GetUser() *User {
@@ -3081,7 +3344,7 @@ type RegisterGuestRequest struct {
 
 func (x *RegisterGuestRequest) Reset() {
 	*x = RegisterGuestRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[52]
+	mi := &file_skein_v1_services_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3093,7 +3356,7 @@ func (x *RegisterGuestRequest) String() string {
 func (*RegisterGuestRequest) ProtoMessage() {}
 
 func (x *RegisterGuestRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[52]
+	mi := &file_skein_v1_services_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3106,7 +3369,7 @@ func (x *RegisterGuestRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterGuestRequest.ProtoReflect.Descriptor instead.
 func (*RegisterGuestRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{52}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *RegisterGuestRequest) GetDisplayName() string {
@@ -3133,7 +3396,7 @@ type RegisterGuestResponse struct {
 
 func (x *RegisterGuestResponse) Reset() {
 	*x = RegisterGuestResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[53]
+	mi := &file_skein_v1_services_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3145,7 +3408,7 @@ func (x *RegisterGuestResponse) String() string {
 func (*RegisterGuestResponse) ProtoMessage() {}
 
 func (x *RegisterGuestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[53]
+	mi := &file_skein_v1_services_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3158,7 +3421,7 @@ func (x *RegisterGuestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterGuestResponse.ProtoReflect.Descriptor instead.
 func (*RegisterGuestResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{53}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *RegisterGuestResponse) GetTokens() *Tokens {
@@ -3188,7 +3451,7 @@ type UpgradeGuestRequest struct {
 
 func (x *UpgradeGuestRequest) Reset() {
 	*x = UpgradeGuestRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[54]
+	mi := &file_skein_v1_services_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3200,7 +3463,7 @@ func (x *UpgradeGuestRequest) String() string {
 func (*UpgradeGuestRequest) ProtoMessage() {}
 
 func (x *UpgradeGuestRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[54]
+	mi := &file_skein_v1_services_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3213,7 +3476,7 @@ func (x *UpgradeGuestRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpgradeGuestRequest.ProtoReflect.Descriptor instead.
 func (*UpgradeGuestRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{54}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *UpgradeGuestRequest) GetUsername() string {
@@ -3260,7 +3523,7 @@ type UpgradeGuestResponse struct {
 
 func (x *UpgradeGuestResponse) Reset() {
 	*x = UpgradeGuestResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[55]
+	mi := &file_skein_v1_services_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3272,7 +3535,7 @@ func (x *UpgradeGuestResponse) String() string {
 func (*UpgradeGuestResponse) ProtoMessage() {}
 
 func (x *UpgradeGuestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[55]
+	mi := &file_skein_v1_services_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3285,7 +3548,7 @@ func (x *UpgradeGuestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpgradeGuestResponse.ProtoReflect.Descriptor instead.
 func (*UpgradeGuestResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{55}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *UpgradeGuestResponse) GetUser() *User {
@@ -3317,7 +3580,7 @@ type User struct {
 
 func (x *User) Reset() {
 	*x = User{}
-	mi := &file_skein_v1_services_proto_msgTypes[56]
+	mi := &file_skein_v1_services_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3329,7 +3592,7 @@ func (x *User) String() string {
 func (*User) ProtoMessage() {}
 
 func (x *User) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[56]
+	mi := &file_skein_v1_services_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3342,7 +3605,7 @@ func (x *User) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use User.ProtoReflect.Descriptor instead.
 func (*User) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{56}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *User) GetId() string {
@@ -3410,7 +3673,7 @@ type GetUsersRequest struct {
 
 func (x *GetUsersRequest) Reset() {
 	*x = GetUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[57]
+	mi := &file_skein_v1_services_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3422,7 +3685,7 @@ func (x *GetUsersRequest) String() string {
 func (*GetUsersRequest) ProtoMessage() {}
 
 func (x *GetUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[57]
+	mi := &file_skein_v1_services_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3435,7 +3698,7 @@ func (x *GetUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUsersRequest.ProtoReflect.Descriptor instead.
 func (*GetUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{57}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *GetUsersRequest) GetIds() []string {
@@ -3454,7 +3717,7 @@ type GetUsersResponse struct {
 
 func (x *GetUsersResponse) Reset() {
 	*x = GetUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[58]
+	mi := &file_skein_v1_services_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3466,7 +3729,7 @@ func (x *GetUsersResponse) String() string {
 func (*GetUsersResponse) ProtoMessage() {}
 
 func (x *GetUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[58]
+	mi := &file_skein_v1_services_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3479,7 +3742,7 @@ func (x *GetUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUsersResponse.ProtoReflect.Descriptor instead.
 func (*GetUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{58}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *GetUsersResponse) GetUsers() []*User {
@@ -3498,7 +3761,7 @@ type FindUserRequest struct {
 
 func (x *FindUserRequest) Reset() {
 	*x = FindUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[59]
+	mi := &file_skein_v1_services_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3510,7 +3773,7 @@ func (x *FindUserRequest) String() string {
 func (*FindUserRequest) ProtoMessage() {}
 
 func (x *FindUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[59]
+	mi := &file_skein_v1_services_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3523,7 +3786,7 @@ func (x *FindUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindUserRequest.ProtoReflect.Descriptor instead.
 func (*FindUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{59}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *FindUserRequest) GetUsername() string {
@@ -3542,7 +3805,7 @@ type FindUserResponse struct {
 
 func (x *FindUserResponse) Reset() {
 	*x = FindUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[60]
+	mi := &file_skein_v1_services_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3554,7 +3817,7 @@ func (x *FindUserResponse) String() string {
 func (*FindUserResponse) ProtoMessage() {}
 
 func (x *FindUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[60]
+	mi := &file_skein_v1_services_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3567,7 +3830,7 @@ func (x *FindUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindUserResponse.ProtoReflect.Descriptor instead.
 func (*FindUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{60}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *FindUserResponse) GetUser() *User {
@@ -3590,7 +3853,7 @@ type SearchUsersRequest struct {
 
 func (x *SearchUsersRequest) Reset() {
 	*x = SearchUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[61]
+	mi := &file_skein_v1_services_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3602,7 +3865,7 @@ func (x *SearchUsersRequest) String() string {
 func (*SearchUsersRequest) ProtoMessage() {}
 
 func (x *SearchUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[61]
+	mi := &file_skein_v1_services_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3615,7 +3878,7 @@ func (x *SearchUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchUsersRequest.ProtoReflect.Descriptor instead.
 func (*SearchUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{61}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *SearchUsersRequest) GetPrefix() string {
@@ -3650,7 +3913,7 @@ type SearchUsersResponse struct {
 
 func (x *SearchUsersResponse) Reset() {
 	*x = SearchUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[62]
+	mi := &file_skein_v1_services_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3662,7 +3925,7 @@ func (x *SearchUsersResponse) String() string {
 func (*SearchUsersResponse) ProtoMessage() {}
 
 func (x *SearchUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[62]
+	mi := &file_skein_v1_services_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3675,7 +3938,7 @@ func (x *SearchUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchUsersResponse.ProtoReflect.Descriptor instead.
 func (*SearchUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{62}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *SearchUsersResponse) GetUsers() []*User {
@@ -3712,7 +3975,7 @@ type UpdateProfileRequest struct {
 
 func (x *UpdateProfileRequest) Reset() {
 	*x = UpdateProfileRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[63]
+	mi := &file_skein_v1_services_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3724,7 +3987,7 @@ func (x *UpdateProfileRequest) String() string {
 func (*UpdateProfileRequest) ProtoMessage() {}
 
 func (x *UpdateProfileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[63]
+	mi := &file_skein_v1_services_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3737,7 +4000,7 @@ func (x *UpdateProfileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateProfileRequest.ProtoReflect.Descriptor instead.
 func (*UpdateProfileRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{63}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *UpdateProfileRequest) GetDisplayName() string {
@@ -3817,7 +4080,7 @@ type UpdateProfileResponse struct {
 
 func (x *UpdateProfileResponse) Reset() {
 	*x = UpdateProfileResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[64]
+	mi := &file_skein_v1_services_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3829,7 +4092,7 @@ func (x *UpdateProfileResponse) String() string {
 func (*UpdateProfileResponse) ProtoMessage() {}
 
 func (x *UpdateProfileResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[64]
+	mi := &file_skein_v1_services_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3842,7 +4105,7 @@ func (x *UpdateProfileResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateProfileResponse.ProtoReflect.Descriptor instead.
 func (*UpdateProfileResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{64}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *UpdateProfileResponse) GetUser() *User {
@@ -3906,7 +4169,7 @@ type Contact struct {
 
 func (x *Contact) Reset() {
 	*x = Contact{}
-	mi := &file_skein_v1_services_proto_msgTypes[65]
+	mi := &file_skein_v1_services_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3918,7 +4181,7 @@ func (x *Contact) String() string {
 func (*Contact) ProtoMessage() {}
 
 func (x *Contact) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[65]
+	mi := &file_skein_v1_services_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3931,7 +4194,7 @@ func (x *Contact) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Contact.ProtoReflect.Descriptor instead.
 func (*Contact) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{65}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Contact) GetUser() *User {
@@ -4001,7 +4264,7 @@ type RequestContactRequest struct {
 
 func (x *RequestContactRequest) Reset() {
 	*x = RequestContactRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[66]
+	mi := &file_skein_v1_services_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4013,7 +4276,7 @@ func (x *RequestContactRequest) String() string {
 func (*RequestContactRequest) ProtoMessage() {}
 
 func (x *RequestContactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[66]
+	mi := &file_skein_v1_services_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4026,7 +4289,7 @@ func (x *RequestContactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestContactRequest.ProtoReflect.Descriptor instead.
 func (*RequestContactRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{66}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *RequestContactRequest) GetUser() string {
@@ -4052,7 +4315,7 @@ type RequestContactResponse struct {
 
 func (x *RequestContactResponse) Reset() {
 	*x = RequestContactResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[67]
+	mi := &file_skein_v1_services_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4064,7 +4327,7 @@ func (x *RequestContactResponse) String() string {
 func (*RequestContactResponse) ProtoMessage() {}
 
 func (x *RequestContactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[67]
+	mi := &file_skein_v1_services_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4077,7 +4340,7 @@ func (x *RequestContactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestContactResponse.ProtoReflect.Descriptor instead.
 func (*RequestContactResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{67}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *RequestContactResponse) GetContact() *Contact {
@@ -4096,7 +4359,7 @@ type AcceptContactRequest struct {
 
 func (x *AcceptContactRequest) Reset() {
 	*x = AcceptContactRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[68]
+	mi := &file_skein_v1_services_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4108,7 +4371,7 @@ func (x *AcceptContactRequest) String() string {
 func (*AcceptContactRequest) ProtoMessage() {}
 
 func (x *AcceptContactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[68]
+	mi := &file_skein_v1_services_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4121,7 +4384,7 @@ func (x *AcceptContactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptContactRequest.ProtoReflect.Descriptor instead.
 func (*AcceptContactRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{68}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *AcceptContactRequest) GetUser() string {
@@ -4140,7 +4403,7 @@ type AcceptContactResponse struct {
 
 func (x *AcceptContactResponse) Reset() {
 	*x = AcceptContactResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[69]
+	mi := &file_skein_v1_services_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4152,7 +4415,7 @@ func (x *AcceptContactResponse) String() string {
 func (*AcceptContactResponse) ProtoMessage() {}
 
 func (x *AcceptContactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[69]
+	mi := &file_skein_v1_services_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4165,7 +4428,7 @@ func (x *AcceptContactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptContactResponse.ProtoReflect.Descriptor instead.
 func (*AcceptContactResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{69}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *AcceptContactResponse) GetContact() *Contact {
@@ -4184,7 +4447,7 @@ type RefuseContactRequest struct {
 
 func (x *RefuseContactRequest) Reset() {
 	*x = RefuseContactRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[70]
+	mi := &file_skein_v1_services_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4196,7 +4459,7 @@ func (x *RefuseContactRequest) String() string {
 func (*RefuseContactRequest) ProtoMessage() {}
 
 func (x *RefuseContactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[70]
+	mi := &file_skein_v1_services_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4209,7 +4472,7 @@ func (x *RefuseContactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseContactRequest.ProtoReflect.Descriptor instead.
 func (*RefuseContactRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{70}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *RefuseContactRequest) GetUser() string {
@@ -4227,7 +4490,7 @@ type RefuseContactResponse struct {
 
 func (x *RefuseContactResponse) Reset() {
 	*x = RefuseContactResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[71]
+	mi := &file_skein_v1_services_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4239,7 +4502,7 @@ func (x *RefuseContactResponse) String() string {
 func (*RefuseContactResponse) ProtoMessage() {}
 
 func (x *RefuseContactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[71]
+	mi := &file_skein_v1_services_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4252,7 +4515,7 @@ func (x *RefuseContactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseContactResponse.ProtoReflect.Descriptor instead.
 func (*RefuseContactResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{71}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{73}
 }
 
 type RemoveContactRequest struct {
@@ -4264,7 +4527,7 @@ type RemoveContactRequest struct {
 
 func (x *RemoveContactRequest) Reset() {
 	*x = RemoveContactRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[72]
+	mi := &file_skein_v1_services_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4276,7 +4539,7 @@ func (x *RemoveContactRequest) String() string {
 func (*RemoveContactRequest) ProtoMessage() {}
 
 func (x *RemoveContactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[72]
+	mi := &file_skein_v1_services_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4289,7 +4552,7 @@ func (x *RemoveContactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveContactRequest.ProtoReflect.Descriptor instead.
 func (*RemoveContactRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{72}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *RemoveContactRequest) GetUser() string {
@@ -4307,7 +4570,7 @@ type RemoveContactResponse struct {
 
 func (x *RemoveContactResponse) Reset() {
 	*x = RemoveContactResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[73]
+	mi := &file_skein_v1_services_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4319,7 +4582,7 @@ func (x *RemoveContactResponse) String() string {
 func (*RemoveContactResponse) ProtoMessage() {}
 
 func (x *RemoveContactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[73]
+	mi := &file_skein_v1_services_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4332,7 +4595,7 @@ func (x *RemoveContactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveContactResponse.ProtoReflect.Descriptor instead.
 func (*RemoveContactResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{73}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{75}
 }
 
 type BlockUserRequest struct {
@@ -4344,7 +4607,7 @@ type BlockUserRequest struct {
 
 func (x *BlockUserRequest) Reset() {
 	*x = BlockUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[74]
+	mi := &file_skein_v1_services_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4356,7 +4619,7 @@ func (x *BlockUserRequest) String() string {
 func (*BlockUserRequest) ProtoMessage() {}
 
 func (x *BlockUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[74]
+	mi := &file_skein_v1_services_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4369,7 +4632,7 @@ func (x *BlockUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockUserRequest.ProtoReflect.Descriptor instead.
 func (*BlockUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{74}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *BlockUserRequest) GetUser() string {
@@ -4387,7 +4650,7 @@ type BlockUserResponse struct {
 
 func (x *BlockUserResponse) Reset() {
 	*x = BlockUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[75]
+	mi := &file_skein_v1_services_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4399,7 +4662,7 @@ func (x *BlockUserResponse) String() string {
 func (*BlockUserResponse) ProtoMessage() {}
 
 func (x *BlockUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[75]
+	mi := &file_skein_v1_services_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4412,7 +4675,7 @@ func (x *BlockUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockUserResponse.ProtoReflect.Descriptor instead.
 func (*BlockUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{75}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{77}
 }
 
 type UnblockUserRequest struct {
@@ -4424,7 +4687,7 @@ type UnblockUserRequest struct {
 
 func (x *UnblockUserRequest) Reset() {
 	*x = UnblockUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[76]
+	mi := &file_skein_v1_services_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4436,7 +4699,7 @@ func (x *UnblockUserRequest) String() string {
 func (*UnblockUserRequest) ProtoMessage() {}
 
 func (x *UnblockUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[76]
+	mi := &file_skein_v1_services_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4449,7 +4712,7 @@ func (x *UnblockUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnblockUserRequest.ProtoReflect.Descriptor instead.
 func (*UnblockUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{76}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *UnblockUserRequest) GetUser() string {
@@ -4467,7 +4730,7 @@ type UnblockUserResponse struct {
 
 func (x *UnblockUserResponse) Reset() {
 	*x = UnblockUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[77]
+	mi := &file_skein_v1_services_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4479,7 +4742,7 @@ func (x *UnblockUserResponse) String() string {
 func (*UnblockUserResponse) ProtoMessage() {}
 
 func (x *UnblockUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[77]
+	mi := &file_skein_v1_services_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4492,7 +4755,7 @@ func (x *UnblockUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnblockUserResponse.ProtoReflect.Descriptor instead.
 func (*UnblockUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{77}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{79}
 }
 
 type SetRemarkRequest struct {
@@ -4505,7 +4768,7 @@ type SetRemarkRequest struct {
 
 func (x *SetRemarkRequest) Reset() {
 	*x = SetRemarkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[78]
+	mi := &file_skein_v1_services_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4517,7 +4780,7 @@ func (x *SetRemarkRequest) String() string {
 func (*SetRemarkRequest) ProtoMessage() {}
 
 func (x *SetRemarkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[78]
+	mi := &file_skein_v1_services_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4530,7 +4793,7 @@ func (x *SetRemarkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRemarkRequest.ProtoReflect.Descriptor instead.
 func (*SetRemarkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{78}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *SetRemarkRequest) GetUser() string {
@@ -4555,7 +4818,7 @@ type SetRemarkResponse struct {
 
 func (x *SetRemarkResponse) Reset() {
 	*x = SetRemarkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[79]
+	mi := &file_skein_v1_services_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4567,7 +4830,7 @@ func (x *SetRemarkResponse) String() string {
 func (*SetRemarkResponse) ProtoMessage() {}
 
 func (x *SetRemarkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[79]
+	mi := &file_skein_v1_services_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4580,7 +4843,7 @@ func (x *SetRemarkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRemarkResponse.ProtoReflect.Descriptor instead.
 func (*SetRemarkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{79}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{81}
 }
 
 type SetTagsRequest struct {
@@ -4594,7 +4857,7 @@ type SetTagsRequest struct {
 
 func (x *SetTagsRequest) Reset() {
 	*x = SetTagsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[80]
+	mi := &file_skein_v1_services_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4606,7 +4869,7 @@ func (x *SetTagsRequest) String() string {
 func (*SetTagsRequest) ProtoMessage() {}
 
 func (x *SetTagsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[80]
+	mi := &file_skein_v1_services_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4619,7 +4882,7 @@ func (x *SetTagsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetTagsRequest.ProtoReflect.Descriptor instead.
 func (*SetTagsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{80}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *SetTagsRequest) GetUser() string {
@@ -4644,7 +4907,7 @@ type SetTagsResponse struct {
 
 func (x *SetTagsResponse) Reset() {
 	*x = SetTagsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[81]
+	mi := &file_skein_v1_services_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4656,7 +4919,7 @@ func (x *SetTagsResponse) String() string {
 func (*SetTagsResponse) ProtoMessage() {}
 
 func (x *SetTagsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[81]
+	mi := &file_skein_v1_services_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4669,7 +4932,7 @@ func (x *SetTagsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetTagsResponse.ProtoReflect.Descriptor instead.
 func (*SetTagsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{81}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{83}
 }
 
 type ListContactsRequest struct {
@@ -4685,7 +4948,7 @@ type ListContactsRequest struct {
 
 func (x *ListContactsRequest) Reset() {
 	*x = ListContactsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[82]
+	mi := &file_skein_v1_services_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4697,7 +4960,7 @@ func (x *ListContactsRequest) String() string {
 func (*ListContactsRequest) ProtoMessage() {}
 
 func (x *ListContactsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[82]
+	mi := &file_skein_v1_services_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4710,7 +4973,7 @@ func (x *ListContactsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListContactsRequest.ProtoReflect.Descriptor instead.
 func (*ListContactsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{82}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *ListContactsRequest) GetLimit() uint32 {
@@ -4748,7 +5011,7 @@ type ListContactsResponse struct {
 
 func (x *ListContactsResponse) Reset() {
 	*x = ListContactsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[83]
+	mi := &file_skein_v1_services_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4760,7 +5023,7 @@ func (x *ListContactsResponse) String() string {
 func (*ListContactsResponse) ProtoMessage() {}
 
 func (x *ListContactsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[83]
+	mi := &file_skein_v1_services_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4773,7 +5036,7 @@ func (x *ListContactsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListContactsResponse.ProtoReflect.Descriptor instead.
 func (*ListContactsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{83}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *ListContactsResponse) GetContacts() []*Contact {
@@ -4844,7 +5107,7 @@ type Group struct {
 
 func (x *Group) Reset() {
 	*x = Group{}
-	mi := &file_skein_v1_services_proto_msgTypes[84]
+	mi := &file_skein_v1_services_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4856,7 +5119,7 @@ func (x *Group) String() string {
 func (*Group) ProtoMessage() {}
 
 func (x *Group) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[84]
+	mi := &file_skein_v1_services_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4869,7 +5132,7 @@ func (x *Group) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Group.ProtoReflect.Descriptor instead.
 func (*Group) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{84}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *Group) GetConversation() string {
@@ -5012,7 +5275,7 @@ type Member struct {
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_skein_v1_services_proto_msgTypes[85]
+	mi := &file_skein_v1_services_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5024,7 +5287,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[85]
+	mi := &file_skein_v1_services_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5037,7 +5300,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{85}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *Member) GetUser() string {
@@ -5089,7 +5352,7 @@ type CreateGroupRequest struct {
 
 func (x *CreateGroupRequest) Reset() {
 	*x = CreateGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[86]
+	mi := &file_skein_v1_services_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5101,7 +5364,7 @@ func (x *CreateGroupRequest) String() string {
 func (*CreateGroupRequest) ProtoMessage() {}
 
 func (x *CreateGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[86]
+	mi := &file_skein_v1_services_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5114,7 +5377,7 @@ func (x *CreateGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupRequest.ProtoReflect.Descriptor instead.
 func (*CreateGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{86}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *CreateGroupRequest) GetName() string {
@@ -5149,7 +5412,7 @@ type CreateGroupResponse struct {
 
 func (x *CreateGroupResponse) Reset() {
 	*x = CreateGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[87]
+	mi := &file_skein_v1_services_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5161,7 +5424,7 @@ func (x *CreateGroupResponse) String() string {
 func (*CreateGroupResponse) ProtoMessage() {}
 
 func (x *CreateGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[87]
+	mi := &file_skein_v1_services_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5174,7 +5437,7 @@ func (x *CreateGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupResponse.ProtoReflect.Descriptor instead.
 func (*CreateGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{87}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *CreateGroupResponse) GetGroup() *Group {
@@ -5200,7 +5463,7 @@ type GetGroupRequest struct {
 
 func (x *GetGroupRequest) Reset() {
 	*x = GetGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[88]
+	mi := &file_skein_v1_services_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5212,7 +5475,7 @@ func (x *GetGroupRequest) String() string {
 func (*GetGroupRequest) ProtoMessage() {}
 
 func (x *GetGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[88]
+	mi := &file_skein_v1_services_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5225,7 +5488,7 @@ func (x *GetGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetGroupRequest.ProtoReflect.Descriptor instead.
 func (*GetGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{88}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *GetGroupRequest) GetConversation() string {
@@ -5244,7 +5507,7 @@ type GetGroupResponse struct {
 
 func (x *GetGroupResponse) Reset() {
 	*x = GetGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[89]
+	mi := &file_skein_v1_services_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5256,7 +5519,7 @@ func (x *GetGroupResponse) String() string {
 func (*GetGroupResponse) ProtoMessage() {}
 
 func (x *GetGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[89]
+	mi := &file_skein_v1_services_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5269,7 +5532,7 @@ func (x *GetGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetGroupResponse.ProtoReflect.Descriptor instead.
 func (*GetGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{89}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *GetGroupResponse) GetGroup() *Group {
@@ -5289,7 +5552,7 @@ type RenameGroupRequest struct {
 
 func (x *RenameGroupRequest) Reset() {
 	*x = RenameGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[90]
+	mi := &file_skein_v1_services_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5301,7 +5564,7 @@ func (x *RenameGroupRequest) String() string {
 func (*RenameGroupRequest) ProtoMessage() {}
 
 func (x *RenameGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[90]
+	mi := &file_skein_v1_services_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5314,7 +5577,7 @@ func (x *RenameGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenameGroupRequest.ProtoReflect.Descriptor instead.
 func (*RenameGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{90}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *RenameGroupRequest) GetConversation() string {
@@ -5340,7 +5603,7 @@ type RenameGroupResponse struct {
 
 func (x *RenameGroupResponse) Reset() {
 	*x = RenameGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[91]
+	mi := &file_skein_v1_services_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5352,7 +5615,7 @@ func (x *RenameGroupResponse) String() string {
 func (*RenameGroupResponse) ProtoMessage() {}
 
 func (x *RenameGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[91]
+	mi := &file_skein_v1_services_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5365,7 +5628,7 @@ func (x *RenameGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenameGroupResponse.ProtoReflect.Descriptor instead.
 func (*RenameGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{91}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *RenameGroupResponse) GetGroup() *Group {
@@ -5398,7 +5661,7 @@ type UpdateGroupRequest struct {
 
 func (x *UpdateGroupRequest) Reset() {
 	*x = UpdateGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[92]
+	mi := &file_skein_v1_services_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5410,7 +5673,7 @@ func (x *UpdateGroupRequest) String() string {
 func (*UpdateGroupRequest) ProtoMessage() {}
 
 func (x *UpdateGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[92]
+	mi := &file_skein_v1_services_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5423,7 +5686,7 @@ func (x *UpdateGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateGroupRequest.ProtoReflect.Descriptor instead.
 func (*UpdateGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{92}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *UpdateGroupRequest) GetConversation() string {
@@ -5526,7 +5789,7 @@ type UpdateGroupResponse struct {
 
 func (x *UpdateGroupResponse) Reset() {
 	*x = UpdateGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[93]
+	mi := &file_skein_v1_services_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5538,7 +5801,7 @@ func (x *UpdateGroupResponse) String() string {
 func (*UpdateGroupResponse) ProtoMessage() {}
 
 func (x *UpdateGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[93]
+	mi := &file_skein_v1_services_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5551,7 +5814,7 @@ func (x *UpdateGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateGroupResponse.ProtoReflect.Descriptor instead.
 func (*UpdateGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{93}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *UpdateGroupResponse) GetGroup() *Group {
@@ -5578,7 +5841,7 @@ type ListMembersRequest struct {
 
 func (x *ListMembersRequest) Reset() {
 	*x = ListMembersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[94]
+	mi := &file_skein_v1_services_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5590,7 +5853,7 @@ func (x *ListMembersRequest) String() string {
 func (*ListMembersRequest) ProtoMessage() {}
 
 func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[94]
+	mi := &file_skein_v1_services_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5603,7 +5866,7 @@ func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersRequest.ProtoReflect.Descriptor instead.
 func (*ListMembersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{94}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *ListMembersRequest) GetConversation() string {
@@ -5651,7 +5914,7 @@ type ListMembersResponse struct {
 
 func (x *ListMembersResponse) Reset() {
 	*x = ListMembersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[95]
+	mi := &file_skein_v1_services_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5663,7 +5926,7 @@ func (x *ListMembersResponse) String() string {
 func (*ListMembersResponse) ProtoMessage() {}
 
 func (x *ListMembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[95]
+	mi := &file_skein_v1_services_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5676,7 +5939,7 @@ func (x *ListMembersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersResponse.ProtoReflect.Descriptor instead.
 func (*ListMembersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{95}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *ListMembersResponse) GetMembers() []*Member {
@@ -5703,7 +5966,7 @@ type AddMembersRequest struct {
 
 func (x *AddMembersRequest) Reset() {
 	*x = AddMembersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[96]
+	mi := &file_skein_v1_services_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5715,7 +5978,7 @@ func (x *AddMembersRequest) String() string {
 func (*AddMembersRequest) ProtoMessage() {}
 
 func (x *AddMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[96]
+	mi := &file_skein_v1_services_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5728,7 +5991,7 @@ func (x *AddMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMembersRequest.ProtoReflect.Descriptor instead.
 func (*AddMembersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{96}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *AddMembersRequest) GetConversation() string {
@@ -5757,7 +6020,7 @@ type AddMembersResponse struct {
 
 func (x *AddMembersResponse) Reset() {
 	*x = AddMembersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[97]
+	mi := &file_skein_v1_services_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5769,7 +6032,7 @@ func (x *AddMembersResponse) String() string {
 func (*AddMembersResponse) ProtoMessage() {}
 
 func (x *AddMembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[97]
+	mi := &file_skein_v1_services_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5782,7 +6045,7 @@ func (x *AddMembersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMembersResponse.ProtoReflect.Descriptor instead.
 func (*AddMembersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{97}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *AddMembersResponse) GetAdded() []string {
@@ -5809,7 +6072,7 @@ type RemoveMembersRequest struct {
 
 func (x *RemoveMembersRequest) Reset() {
 	*x = RemoveMembersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[98]
+	mi := &file_skein_v1_services_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5821,7 +6084,7 @@ func (x *RemoveMembersRequest) String() string {
 func (*RemoveMembersRequest) ProtoMessage() {}
 
 func (x *RemoveMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[98]
+	mi := &file_skein_v1_services_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5834,7 +6097,7 @@ func (x *RemoveMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMembersRequest.ProtoReflect.Descriptor instead.
 func (*RemoveMembersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{98}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *RemoveMembersRequest) GetConversation() string {
@@ -5860,7 +6123,7 @@ type RemoveMembersResponse struct {
 
 func (x *RemoveMembersResponse) Reset() {
 	*x = RemoveMembersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[99]
+	mi := &file_skein_v1_services_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5872,7 +6135,7 @@ func (x *RemoveMembersResponse) String() string {
 func (*RemoveMembersResponse) ProtoMessage() {}
 
 func (x *RemoveMembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[99]
+	mi := &file_skein_v1_services_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5885,7 +6148,7 @@ func (x *RemoveMembersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMembersResponse.ProtoReflect.Descriptor instead.
 func (*RemoveMembersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{99}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *RemoveMembersResponse) GetRemoved() []string {
@@ -5904,7 +6167,7 @@ type LeaveGroupRequest struct {
 
 func (x *LeaveGroupRequest) Reset() {
 	*x = LeaveGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[100]
+	mi := &file_skein_v1_services_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5916,7 +6179,7 @@ func (x *LeaveGroupRequest) String() string {
 func (*LeaveGroupRequest) ProtoMessage() {}
 
 func (x *LeaveGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[100]
+	mi := &file_skein_v1_services_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5929,7 +6192,7 @@ func (x *LeaveGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaveGroupRequest.ProtoReflect.Descriptor instead.
 func (*LeaveGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{100}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *LeaveGroupRequest) GetConversation() string {
@@ -5947,7 +6210,7 @@ type LeaveGroupResponse struct {
 
 func (x *LeaveGroupResponse) Reset() {
 	*x = LeaveGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[101]
+	mi := &file_skein_v1_services_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5959,7 +6222,7 @@ func (x *LeaveGroupResponse) String() string {
 func (*LeaveGroupResponse) ProtoMessage() {}
 
 func (x *LeaveGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[101]
+	mi := &file_skein_v1_services_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5972,7 +6235,7 @@ func (x *LeaveGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaveGroupResponse.ProtoReflect.Descriptor instead.
 func (*LeaveGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{101}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{103}
 }
 
 type DismissGroupRequest struct {
@@ -5984,7 +6247,7 @@ type DismissGroupRequest struct {
 
 func (x *DismissGroupRequest) Reset() {
 	*x = DismissGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[102]
+	mi := &file_skein_v1_services_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5996,7 +6259,7 @@ func (x *DismissGroupRequest) String() string {
 func (*DismissGroupRequest) ProtoMessage() {}
 
 func (x *DismissGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[102]
+	mi := &file_skein_v1_services_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6009,7 +6272,7 @@ func (x *DismissGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DismissGroupRequest.ProtoReflect.Descriptor instead.
 func (*DismissGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{102}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *DismissGroupRequest) GetConversation() string {
@@ -6027,7 +6290,7 @@ type DismissGroupResponse struct {
 
 func (x *DismissGroupResponse) Reset() {
 	*x = DismissGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[103]
+	mi := &file_skein_v1_services_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6039,7 +6302,7 @@ func (x *DismissGroupResponse) String() string {
 func (*DismissGroupResponse) ProtoMessage() {}
 
 func (x *DismissGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[103]
+	mi := &file_skein_v1_services_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6052,7 +6315,7 @@ func (x *DismissGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DismissGroupResponse.ProtoReflect.Descriptor instead.
 func (*DismissGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{103}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{105}
 }
 
 type SetNicknameRequest struct {
@@ -6068,7 +6331,7 @@ type SetNicknameRequest struct {
 
 func (x *SetNicknameRequest) Reset() {
 	*x = SetNicknameRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[104]
+	mi := &file_skein_v1_services_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6080,7 +6343,7 @@ func (x *SetNicknameRequest) String() string {
 func (*SetNicknameRequest) ProtoMessage() {}
 
 func (x *SetNicknameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[104]
+	mi := &file_skein_v1_services_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6093,7 +6356,7 @@ func (x *SetNicknameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetNicknameRequest.ProtoReflect.Descriptor instead.
 func (*SetNicknameRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{104}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *SetNicknameRequest) GetConversation() string {
@@ -6125,7 +6388,7 @@ type SetNicknameResponse struct {
 
 func (x *SetNicknameResponse) Reset() {
 	*x = SetNicknameResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[105]
+	mi := &file_skein_v1_services_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6137,7 +6400,7 @@ func (x *SetNicknameResponse) String() string {
 func (*SetNicknameResponse) ProtoMessage() {}
 
 func (x *SetNicknameResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[105]
+	mi := &file_skein_v1_services_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6150,7 +6413,7 @@ func (x *SetNicknameResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetNicknameResponse.ProtoReflect.Descriptor instead.
 func (*SetNicknameResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{105}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{107}
 }
 
 type SetRoleRequest struct {
@@ -6164,7 +6427,7 @@ type SetRoleRequest struct {
 
 func (x *SetRoleRequest) Reset() {
 	*x = SetRoleRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[106]
+	mi := &file_skein_v1_services_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6176,7 +6439,7 @@ func (x *SetRoleRequest) String() string {
 func (*SetRoleRequest) ProtoMessage() {}
 
 func (x *SetRoleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[106]
+	mi := &file_skein_v1_services_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6189,7 +6452,7 @@ func (x *SetRoleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRoleRequest.ProtoReflect.Descriptor instead.
 func (*SetRoleRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{106}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *SetRoleRequest) GetConversation() string {
@@ -6221,7 +6484,7 @@ type SetRoleResponse struct {
 
 func (x *SetRoleResponse) Reset() {
 	*x = SetRoleResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[107]
+	mi := &file_skein_v1_services_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6233,7 +6496,7 @@ func (x *SetRoleResponse) String() string {
 func (*SetRoleResponse) ProtoMessage() {}
 
 func (x *SetRoleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[107]
+	mi := &file_skein_v1_services_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6246,7 +6509,7 @@ func (x *SetRoleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRoleResponse.ProtoReflect.Descriptor instead.
 func (*SetRoleResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{107}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{109}
 }
 
 type TransferOwnershipRequest struct {
@@ -6259,7 +6522,7 @@ type TransferOwnershipRequest struct {
 
 func (x *TransferOwnershipRequest) Reset() {
 	*x = TransferOwnershipRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[108]
+	mi := &file_skein_v1_services_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6271,7 +6534,7 @@ func (x *TransferOwnershipRequest) String() string {
 func (*TransferOwnershipRequest) ProtoMessage() {}
 
 func (x *TransferOwnershipRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[108]
+	mi := &file_skein_v1_services_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6284,7 +6547,7 @@ func (x *TransferOwnershipRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferOwnershipRequest.ProtoReflect.Descriptor instead.
 func (*TransferOwnershipRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{108}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *TransferOwnershipRequest) GetConversation() string {
@@ -6309,7 +6572,7 @@ type TransferOwnershipResponse struct {
 
 func (x *TransferOwnershipResponse) Reset() {
 	*x = TransferOwnershipResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[109]
+	mi := &file_skein_v1_services_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6321,7 +6584,7 @@ func (x *TransferOwnershipResponse) String() string {
 func (*TransferOwnershipResponse) ProtoMessage() {}
 
 func (x *TransferOwnershipResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[109]
+	mi := &file_skein_v1_services_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6334,7 +6597,7 @@ func (x *TransferOwnershipResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferOwnershipResponse.ProtoReflect.Descriptor instead.
 func (*TransferOwnershipResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{109}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{111}
 }
 
 type MuteMemberRequest struct {
@@ -6349,7 +6612,7 @@ type MuteMemberRequest struct {
 
 func (x *MuteMemberRequest) Reset() {
 	*x = MuteMemberRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[110]
+	mi := &file_skein_v1_services_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6361,7 +6624,7 @@ func (x *MuteMemberRequest) String() string {
 func (*MuteMemberRequest) ProtoMessage() {}
 
 func (x *MuteMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[110]
+	mi := &file_skein_v1_services_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6374,7 +6637,7 @@ func (x *MuteMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MuteMemberRequest.ProtoReflect.Descriptor instead.
 func (*MuteMemberRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{110}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *MuteMemberRequest) GetConversation() string {
@@ -6406,7 +6669,7 @@ type MuteMemberResponse struct {
 
 func (x *MuteMemberResponse) Reset() {
 	*x = MuteMemberResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[111]
+	mi := &file_skein_v1_services_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6418,7 +6681,7 @@ func (x *MuteMemberResponse) String() string {
 func (*MuteMemberResponse) ProtoMessage() {}
 
 func (x *MuteMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[111]
+	mi := &file_skein_v1_services_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6431,7 +6694,7 @@ func (x *MuteMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MuteMemberResponse.ProtoReflect.Descriptor instead.
 func (*MuteMemberResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{111}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{113}
 }
 
 type Ban struct {
@@ -6449,7 +6712,7 @@ type Ban struct {
 
 func (x *Ban) Reset() {
 	*x = Ban{}
-	mi := &file_skein_v1_services_proto_msgTypes[112]
+	mi := &file_skein_v1_services_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6461,7 +6724,7 @@ func (x *Ban) String() string {
 func (*Ban) ProtoMessage() {}
 
 func (x *Ban) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[112]
+	mi := &file_skein_v1_services_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6474,7 +6737,7 @@ func (x *Ban) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ban.ProtoReflect.Descriptor instead.
 func (*Ban) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{112}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *Ban) GetUser() string {
@@ -6526,7 +6789,7 @@ type BanMemberRequest struct {
 
 func (x *BanMemberRequest) Reset() {
 	*x = BanMemberRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[113]
+	mi := &file_skein_v1_services_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6538,7 +6801,7 @@ func (x *BanMemberRequest) String() string {
 func (*BanMemberRequest) ProtoMessage() {}
 
 func (x *BanMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[113]
+	mi := &file_skein_v1_services_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6551,7 +6814,7 @@ func (x *BanMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BanMemberRequest.ProtoReflect.Descriptor instead.
 func (*BanMemberRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{113}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *BanMemberRequest) GetConversation() string {
@@ -6590,7 +6853,7 @@ type BanMemberResponse struct {
 
 func (x *BanMemberResponse) Reset() {
 	*x = BanMemberResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[114]
+	mi := &file_skein_v1_services_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6602,7 +6865,7 @@ func (x *BanMemberResponse) String() string {
 func (*BanMemberResponse) ProtoMessage() {}
 
 func (x *BanMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[114]
+	mi := &file_skein_v1_services_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6615,7 +6878,7 @@ func (x *BanMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BanMemberResponse.ProtoReflect.Descriptor instead.
 func (*BanMemberResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{114}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{116}
 }
 
 type UnbanMemberRequest struct {
@@ -6628,7 +6891,7 @@ type UnbanMemberRequest struct {
 
 func (x *UnbanMemberRequest) Reset() {
 	*x = UnbanMemberRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[115]
+	mi := &file_skein_v1_services_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6640,7 +6903,7 @@ func (x *UnbanMemberRequest) String() string {
 func (*UnbanMemberRequest) ProtoMessage() {}
 
 func (x *UnbanMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[115]
+	mi := &file_skein_v1_services_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6653,7 +6916,7 @@ func (x *UnbanMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnbanMemberRequest.ProtoReflect.Descriptor instead.
 func (*UnbanMemberRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{115}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *UnbanMemberRequest) GetConversation() string {
@@ -6678,7 +6941,7 @@ type UnbanMemberResponse struct {
 
 func (x *UnbanMemberResponse) Reset() {
 	*x = UnbanMemberResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[116]
+	mi := &file_skein_v1_services_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6690,7 +6953,7 @@ func (x *UnbanMemberResponse) String() string {
 func (*UnbanMemberResponse) ProtoMessage() {}
 
 func (x *UnbanMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[116]
+	mi := &file_skein_v1_services_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6703,7 +6966,7 @@ func (x *UnbanMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnbanMemberResponse.ProtoReflect.Descriptor instead.
 func (*UnbanMemberResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{116}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{118}
 }
 
 type ListBansRequest struct {
@@ -6718,7 +6981,7 @@ type ListBansRequest struct {
 
 func (x *ListBansRequest) Reset() {
 	*x = ListBansRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[117]
+	mi := &file_skein_v1_services_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6730,7 +6993,7 @@ func (x *ListBansRequest) String() string {
 func (*ListBansRequest) ProtoMessage() {}
 
 func (x *ListBansRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[117]
+	mi := &file_skein_v1_services_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6743,7 +7006,7 @@ func (x *ListBansRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBansRequest.ProtoReflect.Descriptor instead.
 func (*ListBansRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{117}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *ListBansRequest) GetConversation() string {
@@ -6777,7 +7040,7 @@ type ListBansResponse struct {
 
 func (x *ListBansResponse) Reset() {
 	*x = ListBansResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[118]
+	mi := &file_skein_v1_services_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6789,7 +7052,7 @@ func (x *ListBansResponse) String() string {
 func (*ListBansResponse) ProtoMessage() {}
 
 func (x *ListBansResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[118]
+	mi := &file_skein_v1_services_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6802,7 +7065,7 @@ func (x *ListBansResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBansResponse.ProtoReflect.Descriptor instead.
 func (*ListBansResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{118}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{120}
 }
 
 func (x *ListBansResponse) GetBans() []*Ban {
@@ -6837,7 +7100,7 @@ type Invitation struct {
 
 func (x *Invitation) Reset() {
 	*x = Invitation{}
-	mi := &file_skein_v1_services_proto_msgTypes[119]
+	mi := &file_skein_v1_services_proto_msgTypes[121]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6849,7 +7112,7 @@ func (x *Invitation) String() string {
 func (*Invitation) ProtoMessage() {}
 
 func (x *Invitation) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[119]
+	mi := &file_skein_v1_services_proto_msgTypes[121]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6862,7 +7125,7 @@ func (x *Invitation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Invitation.ProtoReflect.Descriptor instead.
 func (*Invitation) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{119}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{121}
 }
 
 func (x *Invitation) GetConversation() string {
@@ -6925,7 +7188,7 @@ type ListInvitationsRequest struct {
 
 func (x *ListInvitationsRequest) Reset() {
 	*x = ListInvitationsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[120]
+	mi := &file_skein_v1_services_proto_msgTypes[122]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6937,7 +7200,7 @@ func (x *ListInvitationsRequest) String() string {
 func (*ListInvitationsRequest) ProtoMessage() {}
 
 func (x *ListInvitationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[120]
+	mi := &file_skein_v1_services_proto_msgTypes[122]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6950,7 +7213,7 @@ func (x *ListInvitationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInvitationsRequest.ProtoReflect.Descriptor instead.
 func (*ListInvitationsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{120}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{122}
 }
 
 func (x *ListInvitationsRequest) GetLimit() uint32 {
@@ -6977,7 +7240,7 @@ type ListInvitationsResponse struct {
 
 func (x *ListInvitationsResponse) Reset() {
 	*x = ListInvitationsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[121]
+	mi := &file_skein_v1_services_proto_msgTypes[123]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6989,7 +7252,7 @@ func (x *ListInvitationsResponse) String() string {
 func (*ListInvitationsResponse) ProtoMessage() {}
 
 func (x *ListInvitationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[121]
+	mi := &file_skein_v1_services_proto_msgTypes[123]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7002,7 +7265,7 @@ func (x *ListInvitationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInvitationsResponse.ProtoReflect.Descriptor instead.
 func (*ListInvitationsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{121}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{123}
 }
 
 func (x *ListInvitationsResponse) GetInvitations() []*Invitation {
@@ -7028,7 +7291,7 @@ type AcceptInvitationRequest struct {
 
 func (x *AcceptInvitationRequest) Reset() {
 	*x = AcceptInvitationRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[122]
+	mi := &file_skein_v1_services_proto_msgTypes[124]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7040,7 +7303,7 @@ func (x *AcceptInvitationRequest) String() string {
 func (*AcceptInvitationRequest) ProtoMessage() {}
 
 func (x *AcceptInvitationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[122]
+	mi := &file_skein_v1_services_proto_msgTypes[124]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7053,7 +7316,7 @@ func (x *AcceptInvitationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptInvitationRequest.ProtoReflect.Descriptor instead.
 func (*AcceptInvitationRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{122}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{124}
 }
 
 func (x *AcceptInvitationRequest) GetConversation() string {
@@ -7072,7 +7335,7 @@ type AcceptInvitationResponse struct {
 
 func (x *AcceptInvitationResponse) Reset() {
 	*x = AcceptInvitationResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[123]
+	mi := &file_skein_v1_services_proto_msgTypes[125]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7084,7 +7347,7 @@ func (x *AcceptInvitationResponse) String() string {
 func (*AcceptInvitationResponse) ProtoMessage() {}
 
 func (x *AcceptInvitationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[123]
+	mi := &file_skein_v1_services_proto_msgTypes[125]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7097,7 +7360,7 @@ func (x *AcceptInvitationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptInvitationResponse.ProtoReflect.Descriptor instead.
 func (*AcceptInvitationResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{123}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{125}
 }
 
 func (x *AcceptInvitationResponse) GetGroup() *Group {
@@ -7116,7 +7379,7 @@ type RefuseInvitationRequest struct {
 
 func (x *RefuseInvitationRequest) Reset() {
 	*x = RefuseInvitationRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[124]
+	mi := &file_skein_v1_services_proto_msgTypes[126]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7128,7 +7391,7 @@ func (x *RefuseInvitationRequest) String() string {
 func (*RefuseInvitationRequest) ProtoMessage() {}
 
 func (x *RefuseInvitationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[124]
+	mi := &file_skein_v1_services_proto_msgTypes[126]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7141,7 +7404,7 @@ func (x *RefuseInvitationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseInvitationRequest.ProtoReflect.Descriptor instead.
 func (*RefuseInvitationRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{124}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{126}
 }
 
 func (x *RefuseInvitationRequest) GetConversation() string {
@@ -7159,7 +7422,7 @@ type RefuseInvitationResponse struct {
 
 func (x *RefuseInvitationResponse) Reset() {
 	*x = RefuseInvitationResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[125]
+	mi := &file_skein_v1_services_proto_msgTypes[127]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7171,7 +7434,7 @@ func (x *RefuseInvitationResponse) String() string {
 func (*RefuseInvitationResponse) ProtoMessage() {}
 
 func (x *RefuseInvitationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[125]
+	mi := &file_skein_v1_services_proto_msgTypes[127]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7184,7 +7447,7 @@ func (x *RefuseInvitationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseInvitationResponse.ProtoReflect.Descriptor instead.
 func (*RefuseInvitationResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{125}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{127}
 }
 
 type InviteLink struct {
@@ -7209,7 +7472,7 @@ type InviteLink struct {
 
 func (x *InviteLink) Reset() {
 	*x = InviteLink{}
-	mi := &file_skein_v1_services_proto_msgTypes[126]
+	mi := &file_skein_v1_services_proto_msgTypes[128]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7221,7 +7484,7 @@ func (x *InviteLink) String() string {
 func (*InviteLink) ProtoMessage() {}
 
 func (x *InviteLink) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[126]
+	mi := &file_skein_v1_services_proto_msgTypes[128]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7234,7 +7497,7 @@ func (x *InviteLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InviteLink.ProtoReflect.Descriptor instead.
 func (*InviteLink) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{126}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{128}
 }
 
 func (x *InviteLink) GetCode() string {
@@ -7308,7 +7571,7 @@ type CreateInviteLinkRequest struct {
 
 func (x *CreateInviteLinkRequest) Reset() {
 	*x = CreateInviteLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[127]
+	mi := &file_skein_v1_services_proto_msgTypes[129]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7320,7 +7583,7 @@ func (x *CreateInviteLinkRequest) String() string {
 func (*CreateInviteLinkRequest) ProtoMessage() {}
 
 func (x *CreateInviteLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[127]
+	mi := &file_skein_v1_services_proto_msgTypes[129]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7333,7 +7596,7 @@ func (x *CreateInviteLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateInviteLinkRequest.ProtoReflect.Descriptor instead.
 func (*CreateInviteLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{127}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{129}
 }
 
 func (x *CreateInviteLinkRequest) GetConversation() string {
@@ -7373,7 +7636,7 @@ type CreateInviteLinkResponse struct {
 
 func (x *CreateInviteLinkResponse) Reset() {
 	*x = CreateInviteLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[128]
+	mi := &file_skein_v1_services_proto_msgTypes[130]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7385,7 +7648,7 @@ func (x *CreateInviteLinkResponse) String() string {
 func (*CreateInviteLinkResponse) ProtoMessage() {}
 
 func (x *CreateInviteLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[128]
+	mi := &file_skein_v1_services_proto_msgTypes[130]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7398,7 +7661,7 @@ func (x *CreateInviteLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateInviteLinkResponse.ProtoReflect.Descriptor instead.
 func (*CreateInviteLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{128}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{130}
 }
 
 func (x *CreateInviteLinkResponse) GetLink() *InviteLink {
@@ -7420,7 +7683,7 @@ type ListInviteLinksRequest struct {
 
 func (x *ListInviteLinksRequest) Reset() {
 	*x = ListInviteLinksRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[129]
+	mi := &file_skein_v1_services_proto_msgTypes[131]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7432,7 +7695,7 @@ func (x *ListInviteLinksRequest) String() string {
 func (*ListInviteLinksRequest) ProtoMessage() {}
 
 func (x *ListInviteLinksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[129]
+	mi := &file_skein_v1_services_proto_msgTypes[131]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7445,7 +7708,7 @@ func (x *ListInviteLinksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInviteLinksRequest.ProtoReflect.Descriptor instead.
 func (*ListInviteLinksRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{129}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{131}
 }
 
 func (x *ListInviteLinksRequest) GetConversation() string {
@@ -7479,7 +7742,7 @@ type ListInviteLinksResponse struct {
 
 func (x *ListInviteLinksResponse) Reset() {
 	*x = ListInviteLinksResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[130]
+	mi := &file_skein_v1_services_proto_msgTypes[132]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7491,7 +7754,7 @@ func (x *ListInviteLinksResponse) String() string {
 func (*ListInviteLinksResponse) ProtoMessage() {}
 
 func (x *ListInviteLinksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[130]
+	mi := &file_skein_v1_services_proto_msgTypes[132]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7504,7 +7767,7 @@ func (x *ListInviteLinksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInviteLinksResponse.ProtoReflect.Descriptor instead.
 func (*ListInviteLinksResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{130}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{132}
 }
 
 func (x *ListInviteLinksResponse) GetLinks() []*InviteLink {
@@ -7531,7 +7794,7 @@ type RevokeInviteLinkRequest struct {
 
 func (x *RevokeInviteLinkRequest) Reset() {
 	*x = RevokeInviteLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[131]
+	mi := &file_skein_v1_services_proto_msgTypes[133]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7543,7 +7806,7 @@ func (x *RevokeInviteLinkRequest) String() string {
 func (*RevokeInviteLinkRequest) ProtoMessage() {}
 
 func (x *RevokeInviteLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[131]
+	mi := &file_skein_v1_services_proto_msgTypes[133]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7556,7 +7819,7 @@ func (x *RevokeInviteLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeInviteLinkRequest.ProtoReflect.Descriptor instead.
 func (*RevokeInviteLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{131}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{133}
 }
 
 func (x *RevokeInviteLinkRequest) GetConversation() string {
@@ -7581,7 +7844,7 @@ type RevokeInviteLinkResponse struct {
 
 func (x *RevokeInviteLinkResponse) Reset() {
 	*x = RevokeInviteLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[132]
+	mi := &file_skein_v1_services_proto_msgTypes[134]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7593,7 +7856,7 @@ func (x *RevokeInviteLinkResponse) String() string {
 func (*RevokeInviteLinkResponse) ProtoMessage() {}
 
 func (x *RevokeInviteLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[132]
+	mi := &file_skein_v1_services_proto_msgTypes[134]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7606,7 +7869,7 @@ func (x *RevokeInviteLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeInviteLinkResponse.ProtoReflect.Descriptor instead.
 func (*RevokeInviteLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{132}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{134}
 }
 
 type GetInviteLinkRequest struct {
@@ -7618,7 +7881,7 @@ type GetInviteLinkRequest struct {
 
 func (x *GetInviteLinkRequest) Reset() {
 	*x = GetInviteLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[133]
+	mi := &file_skein_v1_services_proto_msgTypes[135]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7630,7 +7893,7 @@ func (x *GetInviteLinkRequest) String() string {
 func (*GetInviteLinkRequest) ProtoMessage() {}
 
 func (x *GetInviteLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[133]
+	mi := &file_skein_v1_services_proto_msgTypes[135]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7643,7 +7906,7 @@ func (x *GetInviteLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetInviteLinkRequest.ProtoReflect.Descriptor instead.
 func (*GetInviteLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{133}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{135}
 }
 
 func (x *GetInviteLinkRequest) GetCode() string {
@@ -7667,7 +7930,7 @@ type GetInviteLinkResponse struct {
 
 func (x *GetInviteLinkResponse) Reset() {
 	*x = GetInviteLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[134]
+	mi := &file_skein_v1_services_proto_msgTypes[136]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7679,7 +7942,7 @@ func (x *GetInviteLinkResponse) String() string {
 func (*GetInviteLinkResponse) ProtoMessage() {}
 
 func (x *GetInviteLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[134]
+	mi := &file_skein_v1_services_proto_msgTypes[136]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7692,7 +7955,7 @@ func (x *GetInviteLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetInviteLinkResponse.ProtoReflect.Descriptor instead.
 func (*GetInviteLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{134}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{136}
 }
 
 func (x *GetInviteLinkResponse) GetName() string {
@@ -7732,7 +7995,7 @@ type JoinByLinkRequest struct {
 
 func (x *JoinByLinkRequest) Reset() {
 	*x = JoinByLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[135]
+	mi := &file_skein_v1_services_proto_msgTypes[137]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7744,7 +8007,7 @@ func (x *JoinByLinkRequest) String() string {
 func (*JoinByLinkRequest) ProtoMessage() {}
 
 func (x *JoinByLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[135]
+	mi := &file_skein_v1_services_proto_msgTypes[137]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7757,7 +8020,7 @@ func (x *JoinByLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinByLinkRequest.ProtoReflect.Descriptor instead.
 func (*JoinByLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{135}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{137}
 }
 
 func (x *JoinByLinkRequest) GetCode() string {
@@ -7776,7 +8039,7 @@ type JoinByLinkResponse struct {
 
 func (x *JoinByLinkResponse) Reset() {
 	*x = JoinByLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[136]
+	mi := &file_skein_v1_services_proto_msgTypes[138]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7788,7 +8051,7 @@ func (x *JoinByLinkResponse) String() string {
 func (*JoinByLinkResponse) ProtoMessage() {}
 
 func (x *JoinByLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[136]
+	mi := &file_skein_v1_services_proto_msgTypes[138]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7801,7 +8064,7 @@ func (x *JoinByLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinByLinkResponse.ProtoReflect.Descriptor instead.
 func (*JoinByLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{136}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{138}
 }
 
 func (x *JoinByLinkResponse) GetGroup() *Group {
@@ -7824,7 +8087,7 @@ type JoinRequest struct {
 
 func (x *JoinRequest) Reset() {
 	*x = JoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[137]
+	mi := &file_skein_v1_services_proto_msgTypes[139]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7836,7 +8099,7 @@ func (x *JoinRequest) String() string {
 func (*JoinRequest) ProtoMessage() {}
 
 func (x *JoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[137]
+	mi := &file_skein_v1_services_proto_msgTypes[139]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7849,7 +8112,7 @@ func (x *JoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinRequest.ProtoReflect.Descriptor instead.
 func (*JoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{137}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{139}
 }
 
 func (x *JoinRequest) GetUser() string {
@@ -7891,7 +8154,7 @@ type RequestToJoinRequest struct {
 
 func (x *RequestToJoinRequest) Reset() {
 	*x = RequestToJoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[138]
+	mi := &file_skein_v1_services_proto_msgTypes[140]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7903,7 +8166,7 @@ func (x *RequestToJoinRequest) String() string {
 func (*RequestToJoinRequest) ProtoMessage() {}
 
 func (x *RequestToJoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[138]
+	mi := &file_skein_v1_services_proto_msgTypes[140]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7916,7 +8179,7 @@ func (x *RequestToJoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestToJoinRequest.ProtoReflect.Descriptor instead.
 func (*RequestToJoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{138}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{140}
 }
 
 func (x *RequestToJoinRequest) GetCode() string {
@@ -7944,7 +8207,7 @@ type RequestToJoinResponse struct {
 
 func (x *RequestToJoinResponse) Reset() {
 	*x = RequestToJoinResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[139]
+	mi := &file_skein_v1_services_proto_msgTypes[141]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7956,7 +8219,7 @@ func (x *RequestToJoinResponse) String() string {
 func (*RequestToJoinResponse) ProtoMessage() {}
 
 func (x *RequestToJoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[139]
+	mi := &file_skein_v1_services_proto_msgTypes[141]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7969,7 +8232,7 @@ func (x *RequestToJoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestToJoinResponse.ProtoReflect.Descriptor instead.
 func (*RequestToJoinResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{139}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{141}
 }
 
 func (x *RequestToJoinResponse) GetConversation() string {
@@ -7995,7 +8258,7 @@ type WithdrawJoinRequest struct {
 
 func (x *WithdrawJoinRequest) Reset() {
 	*x = WithdrawJoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[140]
+	mi := &file_skein_v1_services_proto_msgTypes[142]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8007,7 +8270,7 @@ func (x *WithdrawJoinRequest) String() string {
 func (*WithdrawJoinRequest) ProtoMessage() {}
 
 func (x *WithdrawJoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[140]
+	mi := &file_skein_v1_services_proto_msgTypes[142]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8020,7 +8283,7 @@ func (x *WithdrawJoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithdrawJoinRequest.ProtoReflect.Descriptor instead.
 func (*WithdrawJoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{140}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{142}
 }
 
 func (x *WithdrawJoinRequest) GetConversation() string {
@@ -8038,7 +8301,7 @@ type WithdrawJoinResponse struct {
 
 func (x *WithdrawJoinResponse) Reset() {
 	*x = WithdrawJoinResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[141]
+	mi := &file_skein_v1_services_proto_msgTypes[143]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8050,7 +8313,7 @@ func (x *WithdrawJoinResponse) String() string {
 func (*WithdrawJoinResponse) ProtoMessage() {}
 
 func (x *WithdrawJoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[141]
+	mi := &file_skein_v1_services_proto_msgTypes[143]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8063,7 +8326,7 @@ func (x *WithdrawJoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithdrawJoinResponse.ProtoReflect.Descriptor instead.
 func (*WithdrawJoinResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{141}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{143}
 }
 
 type ListJoinRequestsRequest struct {
@@ -8078,7 +8341,7 @@ type ListJoinRequestsRequest struct {
 
 func (x *ListJoinRequestsRequest) Reset() {
 	*x = ListJoinRequestsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[142]
+	mi := &file_skein_v1_services_proto_msgTypes[144]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8090,7 +8353,7 @@ func (x *ListJoinRequestsRequest) String() string {
 func (*ListJoinRequestsRequest) ProtoMessage() {}
 
 func (x *ListJoinRequestsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[142]
+	mi := &file_skein_v1_services_proto_msgTypes[144]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8103,7 +8366,7 @@ func (x *ListJoinRequestsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJoinRequestsRequest.ProtoReflect.Descriptor instead.
 func (*ListJoinRequestsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{142}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{144}
 }
 
 func (x *ListJoinRequestsRequest) GetConversation() string {
@@ -8137,7 +8400,7 @@ type ListJoinRequestsResponse struct {
 
 func (x *ListJoinRequestsResponse) Reset() {
 	*x = ListJoinRequestsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[143]
+	mi := &file_skein_v1_services_proto_msgTypes[145]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8149,7 +8412,7 @@ func (x *ListJoinRequestsResponse) String() string {
 func (*ListJoinRequestsResponse) ProtoMessage() {}
 
 func (x *ListJoinRequestsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[143]
+	mi := &file_skein_v1_services_proto_msgTypes[145]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8162,7 +8425,7 @@ func (x *ListJoinRequestsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJoinRequestsResponse.ProtoReflect.Descriptor instead.
 func (*ListJoinRequestsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{143}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{145}
 }
 
 func (x *ListJoinRequestsResponse) GetRequests() []*JoinRequest {
@@ -8189,7 +8452,7 @@ type ApproveJoinRequest struct {
 
 func (x *ApproveJoinRequest) Reset() {
 	*x = ApproveJoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[144]
+	mi := &file_skein_v1_services_proto_msgTypes[146]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8201,7 +8464,7 @@ func (x *ApproveJoinRequest) String() string {
 func (*ApproveJoinRequest) ProtoMessage() {}
 
 func (x *ApproveJoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[144]
+	mi := &file_skein_v1_services_proto_msgTypes[146]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8214,7 +8477,7 @@ func (x *ApproveJoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveJoinRequest.ProtoReflect.Descriptor instead.
 func (*ApproveJoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{144}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{146}
 }
 
 func (x *ApproveJoinRequest) GetConversation() string {
@@ -8239,7 +8502,7 @@ type ApproveJoinResponse struct {
 
 func (x *ApproveJoinResponse) Reset() {
 	*x = ApproveJoinResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[145]
+	mi := &file_skein_v1_services_proto_msgTypes[147]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8251,7 +8514,7 @@ func (x *ApproveJoinResponse) String() string {
 func (*ApproveJoinResponse) ProtoMessage() {}
 
 func (x *ApproveJoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[145]
+	mi := &file_skein_v1_services_proto_msgTypes[147]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8264,7 +8527,7 @@ func (x *ApproveJoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveJoinResponse.ProtoReflect.Descriptor instead.
 func (*ApproveJoinResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{145}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{147}
 }
 
 type RefuseJoinRequest struct {
@@ -8277,7 +8540,7 @@ type RefuseJoinRequest struct {
 
 func (x *RefuseJoinRequest) Reset() {
 	*x = RefuseJoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[146]
+	mi := &file_skein_v1_services_proto_msgTypes[148]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8289,7 +8552,7 @@ func (x *RefuseJoinRequest) String() string {
 func (*RefuseJoinRequest) ProtoMessage() {}
 
 func (x *RefuseJoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[146]
+	mi := &file_skein_v1_services_proto_msgTypes[148]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8302,7 +8565,7 @@ func (x *RefuseJoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseJoinRequest.ProtoReflect.Descriptor instead.
 func (*RefuseJoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{146}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{148}
 }
 
 func (x *RefuseJoinRequest) GetConversation() string {
@@ -8327,7 +8590,7 @@ type RefuseJoinResponse struct {
 
 func (x *RefuseJoinResponse) Reset() {
 	*x = RefuseJoinResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[147]
+	mi := &file_skein_v1_services_proto_msgTypes[149]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8339,7 +8602,7 @@ func (x *RefuseJoinResponse) String() string {
 func (*RefuseJoinResponse) ProtoMessage() {}
 
 func (x *RefuseJoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[147]
+	mi := &file_skein_v1_services_proto_msgTypes[149]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8352,7 +8615,7 @@ func (x *RefuseJoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseJoinResponse.ProtoReflect.Descriptor instead.
 func (*RefuseJoinResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{147}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{149}
 }
 
 type ListStickersRequest struct {
@@ -8367,7 +8630,7 @@ type ListStickersRequest struct {
 
 func (x *ListStickersRequest) Reset() {
 	*x = ListStickersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[148]
+	mi := &file_skein_v1_services_proto_msgTypes[150]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8379,7 +8642,7 @@ func (x *ListStickersRequest) String() string {
 func (*ListStickersRequest) ProtoMessage() {}
 
 func (x *ListStickersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[148]
+	mi := &file_skein_v1_services_proto_msgTypes[150]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8392,7 +8655,7 @@ func (x *ListStickersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListStickersRequest.ProtoReflect.Descriptor instead.
 func (*ListStickersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{148}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{150}
 }
 
 func (x *ListStickersRequest) GetSince() uint64 {
@@ -8425,7 +8688,7 @@ type ListStickersResponse struct {
 
 func (x *ListStickersResponse) Reset() {
 	*x = ListStickersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[149]
+	mi := &file_skein_v1_services_proto_msgTypes[151]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8437,7 +8700,7 @@ func (x *ListStickersResponse) String() string {
 func (*ListStickersResponse) ProtoMessage() {}
 
 func (x *ListStickersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[149]
+	mi := &file_skein_v1_services_proto_msgTypes[151]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8450,7 +8713,7 @@ func (x *ListStickersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListStickersResponse.ProtoReflect.Descriptor instead.
 func (*ListStickersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{149}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{151}
 }
 
 func (x *ListStickersResponse) GetRevision() uint64 {
@@ -8494,7 +8757,7 @@ type StickerPack struct {
 
 func (x *StickerPack) Reset() {
 	*x = StickerPack{}
-	mi := &file_skein_v1_services_proto_msgTypes[150]
+	mi := &file_skein_v1_services_proto_msgTypes[152]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8506,7 +8769,7 @@ func (x *StickerPack) String() string {
 func (*StickerPack) ProtoMessage() {}
 
 func (x *StickerPack) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[150]
+	mi := &file_skein_v1_services_proto_msgTypes[152]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8519,7 +8782,7 @@ func (x *StickerPack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StickerPack.ProtoReflect.Descriptor instead.
 func (*StickerPack) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{150}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{152}
 }
 
 func (x *StickerPack) GetName() string {
@@ -8566,7 +8829,7 @@ type Sticker struct {
 
 func (x *Sticker) Reset() {
 	*x = Sticker{}
-	mi := &file_skein_v1_services_proto_msgTypes[151]
+	mi := &file_skein_v1_services_proto_msgTypes[153]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8578,7 +8841,7 @@ func (x *Sticker) String() string {
 func (*Sticker) ProtoMessage() {}
 
 func (x *Sticker) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[151]
+	mi := &file_skein_v1_services_proto_msgTypes[153]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8591,7 +8854,7 @@ func (x *Sticker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sticker.ProtoReflect.Descriptor instead.
 func (*Sticker) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{151}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{153}
 }
 
 func (x *Sticker) GetName() string {
@@ -8633,7 +8896,7 @@ type CustomEmoji struct {
 
 func (x *CustomEmoji) Reset() {
 	*x = CustomEmoji{}
-	mi := &file_skein_v1_services_proto_msgTypes[152]
+	mi := &file_skein_v1_services_proto_msgTypes[154]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8645,7 +8908,7 @@ func (x *CustomEmoji) String() string {
 func (*CustomEmoji) ProtoMessage() {}
 
 func (x *CustomEmoji) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[152]
+	mi := &file_skein_v1_services_proto_msgTypes[154]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8658,7 +8921,7 @@ func (x *CustomEmoji) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CustomEmoji.ProtoReflect.Descriptor instead.
 func (*CustomEmoji) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{152}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{154}
 }
 
 func (x *CustomEmoji) GetName() string {
@@ -8687,7 +8950,7 @@ type MediaPlace struct {
 
 func (x *MediaPlace) Reset() {
 	*x = MediaPlace{}
-	mi := &file_skein_v1_services_proto_msgTypes[153]
+	mi := &file_skein_v1_services_proto_msgTypes[155]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8699,7 +8962,7 @@ func (x *MediaPlace) String() string {
 func (*MediaPlace) ProtoMessage() {}
 
 func (x *MediaPlace) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[153]
+	mi := &file_skein_v1_services_proto_msgTypes[155]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8712,7 +8975,7 @@ func (x *MediaPlace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MediaPlace.ProtoReflect.Descriptor instead.
 func (*MediaPlace) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{153}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{155}
 }
 
 func (x *MediaPlace) GetId() string {
@@ -8746,7 +9009,7 @@ type GetMediaRequest struct {
 
 func (x *GetMediaRequest) Reset() {
 	*x = GetMediaRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[154]
+	mi := &file_skein_v1_services_proto_msgTypes[156]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8758,7 +9021,7 @@ func (x *GetMediaRequest) String() string {
 func (*GetMediaRequest) ProtoMessage() {}
 
 func (x *GetMediaRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[154]
+	mi := &file_skein_v1_services_proto_msgTypes[156]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8771,7 +9034,7 @@ func (x *GetMediaRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMediaRequest.ProtoReflect.Descriptor instead.
 func (*GetMediaRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{154}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{156}
 }
 
 func (x *GetMediaRequest) GetMedia() []*MediaPlace {
@@ -8791,7 +9054,7 @@ type GetMediaResponse struct {
 
 func (x *GetMediaResponse) Reset() {
 	*x = GetMediaResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[155]
+	mi := &file_skein_v1_services_proto_msgTypes[157]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8803,7 +9066,7 @@ func (x *GetMediaResponse) String() string {
 func (*GetMediaResponse) ProtoMessage() {}
 
 func (x *GetMediaResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[155]
+	mi := &file_skein_v1_services_proto_msgTypes[157]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8816,7 +9079,7 @@ func (x *GetMediaResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMediaResponse.ProtoReflect.Descriptor instead.
 func (*GetMediaResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{155}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{157}
 }
 
 func (x *GetMediaResponse) GetMedia() []*Media {
@@ -8837,7 +9100,7 @@ type LinkMediaRequest struct {
 
 func (x *LinkMediaRequest) Reset() {
 	*x = LinkMediaRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[156]
+	mi := &file_skein_v1_services_proto_msgTypes[158]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8849,7 +9112,7 @@ func (x *LinkMediaRequest) String() string {
 func (*LinkMediaRequest) ProtoMessage() {}
 
 func (x *LinkMediaRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[156]
+	mi := &file_skein_v1_services_proto_msgTypes[158]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8862,7 +9125,7 @@ func (x *LinkMediaRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkMediaRequest.ProtoReflect.Descriptor instead.
 func (*LinkMediaRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{156}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{158}
 }
 
 func (x *LinkMediaRequest) GetMedia() *MediaPlace {
@@ -8891,7 +9154,7 @@ type LinkMediaResponse struct {
 
 func (x *LinkMediaResponse) Reset() {
 	*x = LinkMediaResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[157]
+	mi := &file_skein_v1_services_proto_msgTypes[159]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8903,7 +9166,7 @@ func (x *LinkMediaResponse) String() string {
 func (*LinkMediaResponse) ProtoMessage() {}
 
 func (x *LinkMediaResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[157]
+	mi := &file_skein_v1_services_proto_msgTypes[159]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8916,7 +9179,7 @@ func (x *LinkMediaResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkMediaResponse.ProtoReflect.Descriptor instead.
 func (*LinkMediaResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{157}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{159}
 }
 
 func (x *LinkMediaResponse) GetPath() string {
@@ -8942,7 +9205,7 @@ type DeleteMediaRequest struct {
 
 func (x *DeleteMediaRequest) Reset() {
 	*x = DeleteMediaRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[158]
+	mi := &file_skein_v1_services_proto_msgTypes[160]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8954,7 +9217,7 @@ func (x *DeleteMediaRequest) String() string {
 func (*DeleteMediaRequest) ProtoMessage() {}
 
 func (x *DeleteMediaRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[158]
+	mi := &file_skein_v1_services_proto_msgTypes[160]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8967,7 +9230,7 @@ func (x *DeleteMediaRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteMediaRequest.ProtoReflect.Descriptor instead.
 func (*DeleteMediaRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{158}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{160}
 }
 
 func (x *DeleteMediaRequest) GetId() string {
@@ -8985,7 +9248,7 @@ type DeleteMediaResponse struct {
 
 func (x *DeleteMediaResponse) Reset() {
 	*x = DeleteMediaResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[159]
+	mi := &file_skein_v1_services_proto_msgTypes[161]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8997,7 +9260,7 @@ func (x *DeleteMediaResponse) String() string {
 func (*DeleteMediaResponse) ProtoMessage() {}
 
 func (x *DeleteMediaResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[159]
+	mi := &file_skein_v1_services_proto_msgTypes[161]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9010,7 +9273,7 @@ func (x *DeleteMediaResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteMediaResponse.ProtoReflect.Descriptor instead.
 func (*DeleteMediaResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{159}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{161}
 }
 
 type SendMessageRequest struct {
@@ -9041,7 +9304,7 @@ type SendMessageRequest struct {
 
 func (x *SendMessageRequest) Reset() {
 	*x = SendMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[160]
+	mi := &file_skein_v1_services_proto_msgTypes[162]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9053,7 +9316,7 @@ func (x *SendMessageRequest) String() string {
 func (*SendMessageRequest) ProtoMessage() {}
 
 func (x *SendMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[160]
+	mi := &file_skein_v1_services_proto_msgTypes[162]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9066,7 +9329,7 @@ func (x *SendMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendMessageRequest.ProtoReflect.Descriptor instead.
 func (*SendMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{160}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{162}
 }
 
 func (x *SendMessageRequest) GetConversation() string {
@@ -9171,7 +9434,7 @@ type SendMessageResponse struct {
 
 func (x *SendMessageResponse) Reset() {
 	*x = SendMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[161]
+	mi := &file_skein_v1_services_proto_msgTypes[163]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9183,7 +9446,7 @@ func (x *SendMessageResponse) String() string {
 func (*SendMessageResponse) ProtoMessage() {}
 
 func (x *SendMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[161]
+	mi := &file_skein_v1_services_proto_msgTypes[163]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9196,7 +9459,7 @@ func (x *SendMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendMessageResponse.ProtoReflect.Descriptor instead.
 func (*SendMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{161}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{163}
 }
 
 func (x *SendMessageResponse) GetId() []byte {
@@ -9241,7 +9504,7 @@ type StreamMessageRequest struct {
 
 func (x *StreamMessageRequest) Reset() {
 	*x = StreamMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[162]
+	mi := &file_skein_v1_services_proto_msgTypes[164]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9253,7 +9516,7 @@ func (x *StreamMessageRequest) String() string {
 func (*StreamMessageRequest) ProtoMessage() {}
 
 func (x *StreamMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[162]
+	mi := &file_skein_v1_services_proto_msgTypes[164]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9266,7 +9529,7 @@ func (x *StreamMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamMessageRequest.ProtoReflect.Descriptor instead.
 func (*StreamMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{162}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{164}
 }
 
 func (x *StreamMessageRequest) GetConversation() string {
@@ -9329,7 +9592,7 @@ type StreamMessageResponse struct {
 
 func (x *StreamMessageResponse) Reset() {
 	*x = StreamMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[163]
+	mi := &file_skein_v1_services_proto_msgTypes[165]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9341,7 +9604,7 @@ func (x *StreamMessageResponse) String() string {
 func (*StreamMessageResponse) ProtoMessage() {}
 
 func (x *StreamMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[163]
+	mi := &file_skein_v1_services_proto_msgTypes[165]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9354,7 +9617,7 @@ func (x *StreamMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamMessageResponse.ProtoReflect.Descriptor instead.
 func (*StreamMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{163}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{165}
 }
 
 func (x *StreamMessageResponse) GetId() []byte {
@@ -9381,7 +9644,7 @@ type RecallMessageRequest struct {
 
 func (x *RecallMessageRequest) Reset() {
 	*x = RecallMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[164]
+	mi := &file_skein_v1_services_proto_msgTypes[166]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9393,7 +9656,7 @@ func (x *RecallMessageRequest) String() string {
 func (*RecallMessageRequest) ProtoMessage() {}
 
 func (x *RecallMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[164]
+	mi := &file_skein_v1_services_proto_msgTypes[166]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9406,7 +9669,7 @@ func (x *RecallMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallMessageRequest.ProtoReflect.Descriptor instead.
 func (*RecallMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{164}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{166}
 }
 
 func (x *RecallMessageRequest) GetConversation() string {
@@ -9433,7 +9696,7 @@ type RecallMessageResponse struct {
 
 func (x *RecallMessageResponse) Reset() {
 	*x = RecallMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[165]
+	mi := &file_skein_v1_services_proto_msgTypes[167]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9445,7 +9708,7 @@ func (x *RecallMessageResponse) String() string {
 func (*RecallMessageResponse) ProtoMessage() {}
 
 func (x *RecallMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[165]
+	mi := &file_skein_v1_services_proto_msgTypes[167]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9458,7 +9721,7 @@ func (x *RecallMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallMessageResponse.ProtoReflect.Descriptor instead.
 func (*RecallMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{165}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{167}
 }
 
 func (x *RecallMessageResponse) GetSeq() uint64 {
@@ -9485,7 +9748,7 @@ type EditMessageRequest struct {
 
 func (x *EditMessageRequest) Reset() {
 	*x = EditMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[166]
+	mi := &file_skein_v1_services_proto_msgTypes[168]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9497,7 +9760,7 @@ func (x *EditMessageRequest) String() string {
 func (*EditMessageRequest) ProtoMessage() {}
 
 func (x *EditMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[166]
+	mi := &file_skein_v1_services_proto_msgTypes[168]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9510,7 +9773,7 @@ func (x *EditMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditMessageRequest.ProtoReflect.Descriptor instead.
 func (*EditMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{166}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{168}
 }
 
 func (x *EditMessageRequest) GetConversation() string {
@@ -9574,7 +9837,7 @@ type EditMessageResponse struct {
 
 func (x *EditMessageResponse) Reset() {
 	*x = EditMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[167]
+	mi := &file_skein_v1_services_proto_msgTypes[169]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9586,7 +9849,7 @@ func (x *EditMessageResponse) String() string {
 func (*EditMessageResponse) ProtoMessage() {}
 
 func (x *EditMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[167]
+	mi := &file_skein_v1_services_proto_msgTypes[169]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9599,7 +9862,7 @@ func (x *EditMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditMessageResponse.ProtoReflect.Descriptor instead.
 func (*EditMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{167}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{169}
 }
 
 func (x *EditMessageResponse) GetId() []byte {
@@ -9637,7 +9900,7 @@ type ListEditsRequest struct {
 
 func (x *ListEditsRequest) Reset() {
 	*x = ListEditsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[168]
+	mi := &file_skein_v1_services_proto_msgTypes[170]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9649,7 +9912,7 @@ func (x *ListEditsRequest) String() string {
 func (*ListEditsRequest) ProtoMessage() {}
 
 func (x *ListEditsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[168]
+	mi := &file_skein_v1_services_proto_msgTypes[170]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9662,7 +9925,7 @@ func (x *ListEditsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEditsRequest.ProtoReflect.Descriptor instead.
 func (*ListEditsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{168}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{170}
 }
 
 func (x *ListEditsRequest) GetConversation() string {
@@ -9704,7 +9967,7 @@ type ListEditsResponse struct {
 
 func (x *ListEditsResponse) Reset() {
 	*x = ListEditsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[169]
+	mi := &file_skein_v1_services_proto_msgTypes[171]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9716,7 +9979,7 @@ func (x *ListEditsResponse) String() string {
 func (*ListEditsResponse) ProtoMessage() {}
 
 func (x *ListEditsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[169]
+	mi := &file_skein_v1_services_proto_msgTypes[171]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9729,7 +9992,7 @@ func (x *ListEditsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEditsResponse.ProtoReflect.Descriptor instead.
 func (*ListEditsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{169}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{171}
 }
 
 func (x *ListEditsResponse) GetVersions() []*Edited {
@@ -9763,7 +10026,7 @@ type Edited struct {
 
 func (x *Edited) Reset() {
 	*x = Edited{}
-	mi := &file_skein_v1_services_proto_msgTypes[170]
+	mi := &file_skein_v1_services_proto_msgTypes[172]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9775,7 +10038,7 @@ func (x *Edited) String() string {
 func (*Edited) ProtoMessage() {}
 
 func (x *Edited) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[170]
+	mi := &file_skein_v1_services_proto_msgTypes[172]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9788,7 +10051,7 @@ func (x *Edited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edited.ProtoReflect.Descriptor instead.
 func (*Edited) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{170}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{172}
 }
 
 func (x *Edited) GetVersion() uint32 {
@@ -9848,7 +10111,7 @@ type ReactToMessageRequest struct {
 
 func (x *ReactToMessageRequest) Reset() {
 	*x = ReactToMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[171]
+	mi := &file_skein_v1_services_proto_msgTypes[173]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9860,7 +10123,7 @@ func (x *ReactToMessageRequest) String() string {
 func (*ReactToMessageRequest) ProtoMessage() {}
 
 func (x *ReactToMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[171]
+	mi := &file_skein_v1_services_proto_msgTypes[173]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9873,7 +10136,7 @@ func (x *ReactToMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReactToMessageRequest.ProtoReflect.Descriptor instead.
 func (*ReactToMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{171}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{173}
 }
 
 func (x *ReactToMessageRequest) GetConversation() string {
@@ -9922,7 +10185,7 @@ type ReactToMessageResponse struct {
 
 func (x *ReactToMessageResponse) Reset() {
 	*x = ReactToMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[172]
+	mi := &file_skein_v1_services_proto_msgTypes[174]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9934,7 +10197,7 @@ func (x *ReactToMessageResponse) String() string {
 func (*ReactToMessageResponse) ProtoMessage() {}
 
 func (x *ReactToMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[172]
+	mi := &file_skein_v1_services_proto_msgTypes[174]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9947,7 +10210,7 @@ func (x *ReactToMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReactToMessageResponse.ProtoReflect.Descriptor instead.
 func (*ReactToMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{172}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{174}
 }
 
 func (x *ReactToMessageResponse) GetId() []byte {
@@ -9980,7 +10243,7 @@ type ListReactionsRequest struct {
 
 func (x *ListReactionsRequest) Reset() {
 	*x = ListReactionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[173]
+	mi := &file_skein_v1_services_proto_msgTypes[175]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9992,7 +10255,7 @@ func (x *ListReactionsRequest) String() string {
 func (*ListReactionsRequest) ProtoMessage() {}
 
 func (x *ListReactionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[173]
+	mi := &file_skein_v1_services_proto_msgTypes[175]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10005,7 +10268,7 @@ func (x *ListReactionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReactionsRequest.ProtoReflect.Descriptor instead.
 func (*ListReactionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{173}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{175}
 }
 
 func (x *ListReactionsRequest) GetConversation() string {
@@ -10054,7 +10317,7 @@ type ListReactionsResponse struct {
 
 func (x *ListReactionsResponse) Reset() {
 	*x = ListReactionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[174]
+	mi := &file_skein_v1_services_proto_msgTypes[176]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10066,7 +10329,7 @@ func (x *ListReactionsResponse) String() string {
 func (*ListReactionsResponse) ProtoMessage() {}
 
 func (x *ListReactionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[174]
+	mi := &file_skein_v1_services_proto_msgTypes[176]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10079,7 +10342,7 @@ func (x *ListReactionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReactionsResponse.ProtoReflect.Descriptor instead.
 func (*ListReactionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{174}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{176}
 }
 
 func (x *ListReactionsResponse) GetReacted() []*Reacted {
@@ -10107,7 +10370,7 @@ type ListReadersRequest struct {
 
 func (x *ListReadersRequest) Reset() {
 	*x = ListReadersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[175]
+	mi := &file_skein_v1_services_proto_msgTypes[177]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10119,7 +10382,7 @@ func (x *ListReadersRequest) String() string {
 func (*ListReadersRequest) ProtoMessage() {}
 
 func (x *ListReadersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[175]
+	mi := &file_skein_v1_services_proto_msgTypes[177]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10132,7 +10395,7 @@ func (x *ListReadersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReadersRequest.ProtoReflect.Descriptor instead.
 func (*ListReadersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{175}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{177}
 }
 
 func (x *ListReadersRequest) GetConversation() string {
@@ -10161,7 +10424,7 @@ type ListReadersResponse struct {
 
 func (x *ListReadersResponse) Reset() {
 	*x = ListReadersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[176]
+	mi := &file_skein_v1_services_proto_msgTypes[178]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10173,7 +10436,7 @@ func (x *ListReadersResponse) String() string {
 func (*ListReadersResponse) ProtoMessage() {}
 
 func (x *ListReadersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[176]
+	mi := &file_skein_v1_services_proto_msgTypes[178]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10186,7 +10449,7 @@ func (x *ListReadersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReadersResponse.ProtoReflect.Descriptor instead.
 func (*ListReadersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{176}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{178}
 }
 
 func (x *ListReadersResponse) GetRead() []string {
@@ -10214,7 +10477,7 @@ type Reacted struct {
 
 func (x *Reacted) Reset() {
 	*x = Reacted{}
-	mi := &file_skein_v1_services_proto_msgTypes[177]
+	mi := &file_skein_v1_services_proto_msgTypes[179]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10226,7 +10489,7 @@ func (x *Reacted) String() string {
 func (*Reacted) ProtoMessage() {}
 
 func (x *Reacted) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[177]
+	mi := &file_skein_v1_services_proto_msgTypes[179]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10239,7 +10502,7 @@ func (x *Reacted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reacted.ProtoReflect.Descriptor instead.
 func (*Reacted) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{177}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{179}
 }
 
 func (x *Reacted) GetUser() string {
@@ -10270,7 +10533,7 @@ type VoteInPollRequest struct {
 
 func (x *VoteInPollRequest) Reset() {
 	*x = VoteInPollRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[178]
+	mi := &file_skein_v1_services_proto_msgTypes[180]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10282,7 +10545,7 @@ func (x *VoteInPollRequest) String() string {
 func (*VoteInPollRequest) ProtoMessage() {}
 
 func (x *VoteInPollRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[178]
+	mi := &file_skein_v1_services_proto_msgTypes[180]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10295,7 +10558,7 @@ func (x *VoteInPollRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VoteInPollRequest.ProtoReflect.Descriptor instead.
 func (*VoteInPollRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{178}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{180}
 }
 
 func (x *VoteInPollRequest) GetConversation() string {
@@ -10337,7 +10600,7 @@ type VoteInPollResponse struct {
 
 func (x *VoteInPollResponse) Reset() {
 	*x = VoteInPollResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[179]
+	mi := &file_skein_v1_services_proto_msgTypes[181]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10349,7 +10612,7 @@ func (x *VoteInPollResponse) String() string {
 func (*VoteInPollResponse) ProtoMessage() {}
 
 func (x *VoteInPollResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[179]
+	mi := &file_skein_v1_services_proto_msgTypes[181]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10362,7 +10625,7 @@ func (x *VoteInPollResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VoteInPollResponse.ProtoReflect.Descriptor instead.
 func (*VoteInPollResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{179}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{181}
 }
 
 func (x *VoteInPollResponse) GetId() []byte {
@@ -10390,7 +10653,7 @@ type EndPollRequest struct {
 
 func (x *EndPollRequest) Reset() {
 	*x = EndPollRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[180]
+	mi := &file_skein_v1_services_proto_msgTypes[182]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10402,7 +10665,7 @@ func (x *EndPollRequest) String() string {
 func (*EndPollRequest) ProtoMessage() {}
 
 func (x *EndPollRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[180]
+	mi := &file_skein_v1_services_proto_msgTypes[182]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10415,7 +10678,7 @@ func (x *EndPollRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndPollRequest.ProtoReflect.Descriptor instead.
 func (*EndPollRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{180}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{182}
 }
 
 func (x *EndPollRequest) GetConversation() string {
@@ -10450,7 +10713,7 @@ type EndPollResponse struct {
 
 func (x *EndPollResponse) Reset() {
 	*x = EndPollResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[181]
+	mi := &file_skein_v1_services_proto_msgTypes[183]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10462,7 +10725,7 @@ func (x *EndPollResponse) String() string {
 func (*EndPollResponse) ProtoMessage() {}
 
 func (x *EndPollResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[181]
+	mi := &file_skein_v1_services_proto_msgTypes[183]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10475,7 +10738,7 @@ func (x *EndPollResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndPollResponse.ProtoReflect.Descriptor instead.
 func (*EndPollResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{181}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{183}
 }
 
 func (x *EndPollResponse) GetId() []byte {
@@ -10508,7 +10771,7 @@ type ListVotesRequest struct {
 
 func (x *ListVotesRequest) Reset() {
 	*x = ListVotesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[182]
+	mi := &file_skein_v1_services_proto_msgTypes[184]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10520,7 +10783,7 @@ func (x *ListVotesRequest) String() string {
 func (*ListVotesRequest) ProtoMessage() {}
 
 func (x *ListVotesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[182]
+	mi := &file_skein_v1_services_proto_msgTypes[184]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10533,7 +10796,7 @@ func (x *ListVotesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVotesRequest.ProtoReflect.Descriptor instead.
 func (*ListVotesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{182}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{184}
 }
 
 func (x *ListVotesRequest) GetConversation() string {
@@ -10582,7 +10845,7 @@ type ListVotesResponse struct {
 
 func (x *ListVotesResponse) Reset() {
 	*x = ListVotesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[183]
+	mi := &file_skein_v1_services_proto_msgTypes[185]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10594,7 +10857,7 @@ func (x *ListVotesResponse) String() string {
 func (*ListVotesResponse) ProtoMessage() {}
 
 func (x *ListVotesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[183]
+	mi := &file_skein_v1_services_proto_msgTypes[185]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10607,7 +10870,7 @@ func (x *ListVotesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVotesResponse.ProtoReflect.Descriptor instead.
 func (*ListVotesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{183}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{185}
 }
 
 func (x *ListVotesResponse) GetVoted() []*Voted {
@@ -10640,7 +10903,7 @@ type ForwardMessagesRequest struct {
 
 func (x *ForwardMessagesRequest) Reset() {
 	*x = ForwardMessagesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[184]
+	mi := &file_skein_v1_services_proto_msgTypes[186]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10652,7 +10915,7 @@ func (x *ForwardMessagesRequest) String() string {
 func (*ForwardMessagesRequest) ProtoMessage() {}
 
 func (x *ForwardMessagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[184]
+	mi := &file_skein_v1_services_proto_msgTypes[186]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10665,7 +10928,7 @@ func (x *ForwardMessagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardMessagesRequest.ProtoReflect.Descriptor instead.
 func (*ForwardMessagesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{184}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{186}
 }
 
 func (x *ForwardMessagesRequest) GetConversation() string {
@@ -10708,7 +10971,7 @@ type ForwardSource struct {
 
 func (x *ForwardSource) Reset() {
 	*x = ForwardSource{}
-	mi := &file_skein_v1_services_proto_msgTypes[185]
+	mi := &file_skein_v1_services_proto_msgTypes[187]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10720,7 +10983,7 @@ func (x *ForwardSource) String() string {
 func (*ForwardSource) ProtoMessage() {}
 
 func (x *ForwardSource) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[185]
+	mi := &file_skein_v1_services_proto_msgTypes[187]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10733,7 +10996,7 @@ func (x *ForwardSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardSource.ProtoReflect.Descriptor instead.
 func (*ForwardSource) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{185}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{187}
 }
 
 func (x *ForwardSource) GetConversation() string {
@@ -10769,7 +11032,7 @@ type ForwardMerge struct {
 
 func (x *ForwardMerge) Reset() {
 	*x = ForwardMerge{}
-	mi := &file_skein_v1_services_proto_msgTypes[186]
+	mi := &file_skein_v1_services_proto_msgTypes[188]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10781,7 +11044,7 @@ func (x *ForwardMerge) String() string {
 func (*ForwardMerge) ProtoMessage() {}
 
 func (x *ForwardMerge) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[186]
+	mi := &file_skein_v1_services_proto_msgTypes[188]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10794,7 +11057,7 @@ func (x *ForwardMerge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardMerge.ProtoReflect.Descriptor instead.
 func (*ForwardMerge) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{186}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{188}
 }
 
 func (x *ForwardMerge) GetTitle() string {
@@ -10823,7 +11086,7 @@ type ForwardMessagesResponse struct {
 
 func (x *ForwardMessagesResponse) Reset() {
 	*x = ForwardMessagesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[187]
+	mi := &file_skein_v1_services_proto_msgTypes[189]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10835,7 +11098,7 @@ func (x *ForwardMessagesResponse) String() string {
 func (*ForwardMessagesResponse) ProtoMessage() {}
 
 func (x *ForwardMessagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[187]
+	mi := &file_skein_v1_services_proto_msgTypes[189]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10848,7 +11111,7 @@ func (x *ForwardMessagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardMessagesResponse.ProtoReflect.Descriptor instead.
 func (*ForwardMessagesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{187}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{189}
 }
 
 func (x *ForwardMessagesResponse) GetForwarded() []*Forwarded {
@@ -10876,7 +11139,7 @@ type Forwarded struct {
 
 func (x *Forwarded) Reset() {
 	*x = Forwarded{}
-	mi := &file_skein_v1_services_proto_msgTypes[188]
+	mi := &file_skein_v1_services_proto_msgTypes[190]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10888,7 +11151,7 @@ func (x *Forwarded) String() string {
 func (*Forwarded) ProtoMessage() {}
 
 func (x *Forwarded) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[188]
+	mi := &file_skein_v1_services_proto_msgTypes[190]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10901,7 +11164,7 @@ func (x *Forwarded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Forwarded.ProtoReflect.Descriptor instead.
 func (*Forwarded) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{188}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{190}
 }
 
 func (x *Forwarded) GetId() []byte {
@@ -10938,7 +11201,7 @@ type PinMessageRequest struct {
 
 func (x *PinMessageRequest) Reset() {
 	*x = PinMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[189]
+	mi := &file_skein_v1_services_proto_msgTypes[191]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10950,7 +11213,7 @@ func (x *PinMessageRequest) String() string {
 func (*PinMessageRequest) ProtoMessage() {}
 
 func (x *PinMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[189]
+	mi := &file_skein_v1_services_proto_msgTypes[191]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10963,7 +11226,7 @@ func (x *PinMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PinMessageRequest.ProtoReflect.Descriptor instead.
 func (*PinMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{189}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{191}
 }
 
 func (x *PinMessageRequest) GetConversation() string {
@@ -11005,7 +11268,7 @@ type PinMessageResponse struct {
 
 func (x *PinMessageResponse) Reset() {
 	*x = PinMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[190]
+	mi := &file_skein_v1_services_proto_msgTypes[192]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11017,7 +11280,7 @@ func (x *PinMessageResponse) String() string {
 func (*PinMessageResponse) ProtoMessage() {}
 
 func (x *PinMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[190]
+	mi := &file_skein_v1_services_proto_msgTypes[192]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11030,7 +11293,7 @@ func (x *PinMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PinMessageResponse.ProtoReflect.Descriptor instead.
 func (*PinMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{190}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{192}
 }
 
 func (x *PinMessageResponse) GetId() []byte {
@@ -11060,7 +11323,7 @@ type ListPinsRequest struct {
 
 func (x *ListPinsRequest) Reset() {
 	*x = ListPinsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[191]
+	mi := &file_skein_v1_services_proto_msgTypes[193]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11072,7 +11335,7 @@ func (x *ListPinsRequest) String() string {
 func (*ListPinsRequest) ProtoMessage() {}
 
 func (x *ListPinsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[191]
+	mi := &file_skein_v1_services_proto_msgTypes[193]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11085,7 +11348,7 @@ func (x *ListPinsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPinsRequest.ProtoReflect.Descriptor instead.
 func (*ListPinsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{191}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{193}
 }
 
 func (x *ListPinsRequest) GetConversation() string {
@@ -11121,7 +11384,7 @@ type ListPinsResponse struct {
 
 func (x *ListPinsResponse) Reset() {
 	*x = ListPinsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[192]
+	mi := &file_skein_v1_services_proto_msgTypes[194]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11133,7 +11396,7 @@ func (x *ListPinsResponse) String() string {
 func (*ListPinsResponse) ProtoMessage() {}
 
 func (x *ListPinsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[192]
+	mi := &file_skein_v1_services_proto_msgTypes[194]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11146,7 +11409,7 @@ func (x *ListPinsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPinsResponse.ProtoReflect.Descriptor instead.
 func (*ListPinsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{192}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{194}
 }
 
 func (x *ListPinsResponse) GetEntries() []*Entry {
@@ -11178,7 +11441,7 @@ type ListThreadRequest struct {
 
 func (x *ListThreadRequest) Reset() {
 	*x = ListThreadRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[193]
+	mi := &file_skein_v1_services_proto_msgTypes[195]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11190,7 +11453,7 @@ func (x *ListThreadRequest) String() string {
 func (*ListThreadRequest) ProtoMessage() {}
 
 func (x *ListThreadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[193]
+	mi := &file_skein_v1_services_proto_msgTypes[195]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11203,7 +11466,7 @@ func (x *ListThreadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListThreadRequest.ProtoReflect.Descriptor instead.
 func (*ListThreadRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{193}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{195}
 }
 
 func (x *ListThreadRequest) GetConversation() string {
@@ -11247,7 +11510,7 @@ type ListThreadResponse struct {
 
 func (x *ListThreadResponse) Reset() {
 	*x = ListThreadResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[194]
+	mi := &file_skein_v1_services_proto_msgTypes[196]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11259,7 +11522,7 @@ func (x *ListThreadResponse) String() string {
 func (*ListThreadResponse) ProtoMessage() {}
 
 func (x *ListThreadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[194]
+	mi := &file_skein_v1_services_proto_msgTypes[196]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11272,7 +11535,7 @@ func (x *ListThreadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListThreadResponse.ProtoReflect.Descriptor instead.
 func (*ListThreadResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{194}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{196}
 }
 
 func (x *ListThreadResponse) GetThread() *Thread {
@@ -11309,7 +11572,7 @@ type ListThreadsRequest struct {
 
 func (x *ListThreadsRequest) Reset() {
 	*x = ListThreadsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[195]
+	mi := &file_skein_v1_services_proto_msgTypes[197]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11321,7 +11584,7 @@ func (x *ListThreadsRequest) String() string {
 func (*ListThreadsRequest) ProtoMessage() {}
 
 func (x *ListThreadsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[195]
+	mi := &file_skein_v1_services_proto_msgTypes[197]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11334,7 +11597,7 @@ func (x *ListThreadsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListThreadsRequest.ProtoReflect.Descriptor instead.
 func (*ListThreadsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{195}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{197}
 }
 
 func (x *ListThreadsRequest) GetConversation() string {
@@ -11369,7 +11632,7 @@ type ListThreadsResponse struct {
 
 func (x *ListThreadsResponse) Reset() {
 	*x = ListThreadsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[196]
+	mi := &file_skein_v1_services_proto_msgTypes[198]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11381,7 +11644,7 @@ func (x *ListThreadsResponse) String() string {
 func (*ListThreadsResponse) ProtoMessage() {}
 
 func (x *ListThreadsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[196]
+	mi := &file_skein_v1_services_proto_msgTypes[198]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11394,7 +11657,7 @@ func (x *ListThreadsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListThreadsResponse.ProtoReflect.Descriptor instead.
 func (*ListThreadsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{196}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{198}
 }
 
 func (x *ListThreadsResponse) GetThreads() []*Thread {
@@ -11430,7 +11693,7 @@ type Thread struct {
 
 func (x *Thread) Reset() {
 	*x = Thread{}
-	mi := &file_skein_v1_services_proto_msgTypes[197]
+	mi := &file_skein_v1_services_proto_msgTypes[199]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11442,7 +11705,7 @@ func (x *Thread) String() string {
 func (*Thread) ProtoMessage() {}
 
 func (x *Thread) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[197]
+	mi := &file_skein_v1_services_proto_msgTypes[199]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11455,7 +11718,7 @@ func (x *Thread) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Thread.ProtoReflect.Descriptor instead.
 func (*Thread) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{197}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{199}
 }
 
 func (x *Thread) GetRoot() *Entry {
@@ -11505,7 +11768,7 @@ type ScheduleMessageRequest struct {
 
 func (x *ScheduleMessageRequest) Reset() {
 	*x = ScheduleMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[198]
+	mi := &file_skein_v1_services_proto_msgTypes[200]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11517,7 +11780,7 @@ func (x *ScheduleMessageRequest) String() string {
 func (*ScheduleMessageRequest) ProtoMessage() {}
 
 func (x *ScheduleMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[198]
+	mi := &file_skein_v1_services_proto_msgTypes[200]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11530,7 +11793,7 @@ func (x *ScheduleMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScheduleMessageRequest.ProtoReflect.Descriptor instead.
 func (*ScheduleMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{198}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{200}
 }
 
 func (x *ScheduleMessageRequest) GetMessage() *SendMessageRequest {
@@ -11556,7 +11819,7 @@ type ScheduleMessageResponse struct {
 
 func (x *ScheduleMessageResponse) Reset() {
 	*x = ScheduleMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[199]
+	mi := &file_skein_v1_services_proto_msgTypes[201]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11568,7 +11831,7 @@ func (x *ScheduleMessageResponse) String() string {
 func (*ScheduleMessageResponse) ProtoMessage() {}
 
 func (x *ScheduleMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[199]
+	mi := &file_skein_v1_services_proto_msgTypes[201]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11581,7 +11844,7 @@ func (x *ScheduleMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScheduleMessageResponse.ProtoReflect.Descriptor instead.
 func (*ScheduleMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{199}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{201}
 }
 
 func (x *ScheduleMessageResponse) GetId() []byte {
@@ -11607,7 +11870,7 @@ type Scheduled struct {
 
 func (x *Scheduled) Reset() {
 	*x = Scheduled{}
-	mi := &file_skein_v1_services_proto_msgTypes[200]
+	mi := &file_skein_v1_services_proto_msgTypes[202]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11619,7 +11882,7 @@ func (x *Scheduled) String() string {
 func (*Scheduled) ProtoMessage() {}
 
 func (x *Scheduled) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[200]
+	mi := &file_skein_v1_services_proto_msgTypes[202]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11632,7 +11895,7 @@ func (x *Scheduled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Scheduled.ProtoReflect.Descriptor instead.
 func (*Scheduled) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{200}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{202}
 }
 
 func (x *Scheduled) GetMessage() *SendMessageRequest {
@@ -11682,7 +11945,7 @@ type ListScheduledRequest struct {
 
 func (x *ListScheduledRequest) Reset() {
 	*x = ListScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[201]
+	mi := &file_skein_v1_services_proto_msgTypes[203]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11694,7 +11957,7 @@ func (x *ListScheduledRequest) String() string {
 func (*ListScheduledRequest) ProtoMessage() {}
 
 func (x *ListScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[201]
+	mi := &file_skein_v1_services_proto_msgTypes[203]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11707,7 +11970,7 @@ func (x *ListScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListScheduledRequest.ProtoReflect.Descriptor instead.
 func (*ListScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{201}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{203}
 }
 
 func (x *ListScheduledRequest) GetLimit() uint32 {
@@ -11735,7 +11998,7 @@ type ListScheduledResponse struct {
 
 func (x *ListScheduledResponse) Reset() {
 	*x = ListScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[202]
+	mi := &file_skein_v1_services_proto_msgTypes[204]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11747,7 +12010,7 @@ func (x *ListScheduledResponse) String() string {
 func (*ListScheduledResponse) ProtoMessage() {}
 
 func (x *ListScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[202]
+	mi := &file_skein_v1_services_proto_msgTypes[204]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11760,7 +12023,7 @@ func (x *ListScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListScheduledResponse.ProtoReflect.Descriptor instead.
 func (*ListScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{202}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{204}
 }
 
 func (x *ListScheduledResponse) GetScheduled() []*Scheduled {
@@ -11790,7 +12053,7 @@ type ChangeScheduledRequest struct {
 
 func (x *ChangeScheduledRequest) Reset() {
 	*x = ChangeScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[203]
+	mi := &file_skein_v1_services_proto_msgTypes[205]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11802,7 +12065,7 @@ func (x *ChangeScheduledRequest) String() string {
 func (*ChangeScheduledRequest) ProtoMessage() {}
 
 func (x *ChangeScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[203]
+	mi := &file_skein_v1_services_proto_msgTypes[205]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11815,7 +12078,7 @@ func (x *ChangeScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeScheduledRequest.ProtoReflect.Descriptor instead.
 func (*ChangeScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{203}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{205}
 }
 
 func (x *ChangeScheduledRequest) GetId() []byte {
@@ -11847,7 +12110,7 @@ type ChangeScheduledResponse struct {
 
 func (x *ChangeScheduledResponse) Reset() {
 	*x = ChangeScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[204]
+	mi := &file_skein_v1_services_proto_msgTypes[206]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11859,7 +12122,7 @@ func (x *ChangeScheduledResponse) String() string {
 func (*ChangeScheduledResponse) ProtoMessage() {}
 
 func (x *ChangeScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[204]
+	mi := &file_skein_v1_services_proto_msgTypes[206]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11872,7 +12135,7 @@ func (x *ChangeScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeScheduledResponse.ProtoReflect.Descriptor instead.
 func (*ChangeScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{204}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{206}
 }
 
 type CancelScheduledRequest struct {
@@ -11884,7 +12147,7 @@ type CancelScheduledRequest struct {
 
 func (x *CancelScheduledRequest) Reset() {
 	*x = CancelScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[205]
+	mi := &file_skein_v1_services_proto_msgTypes[207]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11896,7 +12159,7 @@ func (x *CancelScheduledRequest) String() string {
 func (*CancelScheduledRequest) ProtoMessage() {}
 
 func (x *CancelScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[205]
+	mi := &file_skein_v1_services_proto_msgTypes[207]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11909,7 +12172,7 @@ func (x *CancelScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelScheduledRequest.ProtoReflect.Descriptor instead.
 func (*CancelScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{205}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{207}
 }
 
 func (x *CancelScheduledRequest) GetId() []byte {
@@ -11927,7 +12190,7 @@ type CancelScheduledResponse struct {
 
 func (x *CancelScheduledResponse) Reset() {
 	*x = CancelScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[206]
+	mi := &file_skein_v1_services_proto_msgTypes[208]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11939,7 +12202,7 @@ func (x *CancelScheduledResponse) String() string {
 func (*CancelScheduledResponse) ProtoMessage() {}
 
 func (x *CancelScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[206]
+	mi := &file_skein_v1_services_proto_msgTypes[208]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11952,7 +12215,7 @@ func (x *CancelScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelScheduledResponse.ProtoReflect.Descriptor instead.
 func (*CancelScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{206}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{208}
 }
 
 // What a user chose.
@@ -11967,7 +12230,7 @@ type Voted struct {
 
 func (x *Voted) Reset() {
 	*x = Voted{}
-	mi := &file_skein_v1_services_proto_msgTypes[207]
+	mi := &file_skein_v1_services_proto_msgTypes[209]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11979,7 +12242,7 @@ func (x *Voted) String() string {
 func (*Voted) ProtoMessage() {}
 
 func (x *Voted) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[207]
+	mi := &file_skein_v1_services_proto_msgTypes[209]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11992,7 +12255,7 @@ func (x *Voted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Voted.ProtoReflect.Descriptor instead.
 func (*Voted) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{207}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{209}
 }
 
 func (x *Voted) GetUser() string {
@@ -12020,7 +12283,7 @@ type ListMentionsRequest struct {
 
 func (x *ListMentionsRequest) Reset() {
 	*x = ListMentionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[208]
+	mi := &file_skein_v1_services_proto_msgTypes[210]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12032,7 +12295,7 @@ func (x *ListMentionsRequest) String() string {
 func (*ListMentionsRequest) ProtoMessage() {}
 
 func (x *ListMentionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[208]
+	mi := &file_skein_v1_services_proto_msgTypes[210]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12045,7 +12308,7 @@ func (x *ListMentionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMentionsRequest.ProtoReflect.Descriptor instead.
 func (*ListMentionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{208}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{210}
 }
 
 func (x *ListMentionsRequest) GetLimit() uint32 {
@@ -12074,7 +12337,7 @@ type ListMentionsResponse struct {
 
 func (x *ListMentionsResponse) Reset() {
 	*x = ListMentionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[209]
+	mi := &file_skein_v1_services_proto_msgTypes[211]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12086,7 +12349,7 @@ func (x *ListMentionsResponse) String() string {
 func (*ListMentionsResponse) ProtoMessage() {}
 
 func (x *ListMentionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[209]
+	mi := &file_skein_v1_services_proto_msgTypes[211]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12099,7 +12362,7 @@ func (x *ListMentionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMentionsResponse.ProtoReflect.Descriptor instead.
 func (*ListMentionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{209}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{211}
 }
 
 func (x *ListMentionsResponse) GetEntries() []*Entry {
@@ -12138,7 +12401,7 @@ type SearchMessagesRequest struct {
 
 func (x *SearchMessagesRequest) Reset() {
 	*x = SearchMessagesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[210]
+	mi := &file_skein_v1_services_proto_msgTypes[212]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12150,7 +12413,7 @@ func (x *SearchMessagesRequest) String() string {
 func (*SearchMessagesRequest) ProtoMessage() {}
 
 func (x *SearchMessagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[210]
+	mi := &file_skein_v1_services_proto_msgTypes[212]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12163,7 +12426,7 @@ func (x *SearchMessagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchMessagesRequest.ProtoReflect.Descriptor instead.
 func (*SearchMessagesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{210}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{212}
 }
 
 func (x *SearchMessagesRequest) GetQuery() string {
@@ -12237,7 +12500,7 @@ type SearchMessagesResponse struct {
 
 func (x *SearchMessagesResponse) Reset() {
 	*x = SearchMessagesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[211]
+	mi := &file_skein_v1_services_proto_msgTypes[213]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12249,7 +12512,7 @@ func (x *SearchMessagesResponse) String() string {
 func (*SearchMessagesResponse) ProtoMessage() {}
 
 func (x *SearchMessagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[211]
+	mi := &file_skein_v1_services_proto_msgTypes[213]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12262,7 +12525,7 @@ func (x *SearchMessagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchMessagesResponse.ProtoReflect.Descriptor instead.
 func (*SearchMessagesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{211}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{213}
 }
 
 func (x *SearchMessagesResponse) GetFound() []*FoundMessage {
@@ -12305,7 +12568,7 @@ type FoundMessage struct {
 
 func (x *FoundMessage) Reset() {
 	*x = FoundMessage{}
-	mi := &file_skein_v1_services_proto_msgTypes[212]
+	mi := &file_skein_v1_services_proto_msgTypes[214]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12317,7 +12580,7 @@ func (x *FoundMessage) String() string {
 func (*FoundMessage) ProtoMessage() {}
 
 func (x *FoundMessage) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[212]
+	mi := &file_skein_v1_services_proto_msgTypes[214]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12330,7 +12593,7 @@ func (x *FoundMessage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FoundMessage.ProtoReflect.Descriptor instead.
 func (*FoundMessage) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{212}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{214}
 }
 
 func (x *FoundMessage) GetEntry() *Entry {
@@ -12361,7 +12624,7 @@ type TextMatch struct {
 
 func (x *TextMatch) Reset() {
 	*x = TextMatch{}
-	mi := &file_skein_v1_services_proto_msgTypes[213]
+	mi := &file_skein_v1_services_proto_msgTypes[215]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12373,7 +12636,7 @@ func (x *TextMatch) String() string {
 func (*TextMatch) ProtoMessage() {}
 
 func (x *TextMatch) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[213]
+	mi := &file_skein_v1_services_proto_msgTypes[215]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12386,7 +12649,7 @@ func (x *TextMatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TextMatch.ProtoReflect.Descriptor instead.
 func (*TextMatch) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{213}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{215}
 }
 
 func (x *TextMatch) GetField() string {
@@ -12425,7 +12688,7 @@ type ListEntriesRequest struct {
 
 func (x *ListEntriesRequest) Reset() {
 	*x = ListEntriesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[214]
+	mi := &file_skein_v1_services_proto_msgTypes[216]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12437,7 +12700,7 @@ func (x *ListEntriesRequest) String() string {
 func (*ListEntriesRequest) ProtoMessage() {}
 
 func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[214]
+	mi := &file_skein_v1_services_proto_msgTypes[216]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12450,7 +12713,7 @@ func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{214}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{216}
 }
 
 func (x *ListEntriesRequest) GetConversation() string {
@@ -12502,7 +12765,7 @@ type ListEntriesResponse struct {
 
 func (x *ListEntriesResponse) Reset() {
 	*x = ListEntriesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[215]
+	mi := &file_skein_v1_services_proto_msgTypes[217]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12514,7 +12777,7 @@ func (x *ListEntriesResponse) String() string {
 func (*ListEntriesResponse) ProtoMessage() {}
 
 func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[215]
+	mi := &file_skein_v1_services_proto_msgTypes[217]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12527,7 +12790,7 @@ func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{215}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{217}
 }
 
 func (x *ListEntriesResponse) GetEntries() []*Entry {
@@ -12579,7 +12842,7 @@ type ListConversationsRequest struct {
 
 func (x *ListConversationsRequest) Reset() {
 	*x = ListConversationsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[216]
+	mi := &file_skein_v1_services_proto_msgTypes[218]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12591,7 +12854,7 @@ func (x *ListConversationsRequest) String() string {
 func (*ListConversationsRequest) ProtoMessage() {}
 
 func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[216]
+	mi := &file_skein_v1_services_proto_msgTypes[218]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12604,7 +12867,7 @@ func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsRequest.ProtoReflect.Descriptor instead.
 func (*ListConversationsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{216}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{218}
 }
 
 func (x *ListConversationsRequest) GetPosition() string {
@@ -12651,7 +12914,7 @@ type ListConversationsResponse struct {
 
 func (x *ListConversationsResponse) Reset() {
 	*x = ListConversationsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[217]
+	mi := &file_skein_v1_services_proto_msgTypes[219]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12663,7 +12926,7 @@ func (x *ListConversationsResponse) String() string {
 func (*ListConversationsResponse) ProtoMessage() {}
 
 func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[217]
+	mi := &file_skein_v1_services_proto_msgTypes[219]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12676,7 +12939,7 @@ func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsResponse.ProtoReflect.Descriptor instead.
 func (*ListConversationsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{217}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{219}
 }
 
 func (x *ListConversationsResponse) GetDelta() *SyncDelta {
@@ -12696,7 +12959,7 @@ type MarkReadRequest struct {
 
 func (x *MarkReadRequest) Reset() {
 	*x = MarkReadRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[218]
+	mi := &file_skein_v1_services_proto_msgTypes[220]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12708,7 +12971,7 @@ func (x *MarkReadRequest) String() string {
 func (*MarkReadRequest) ProtoMessage() {}
 
 func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[218]
+	mi := &file_skein_v1_services_proto_msgTypes[220]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12721,7 +12984,7 @@ func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadRequest.ProtoReflect.Descriptor instead.
 func (*MarkReadRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{218}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{220}
 }
 
 func (x *MarkReadRequest) GetConversation() string {
@@ -12746,7 +13009,7 @@ type MarkReadResponse struct {
 
 func (x *MarkReadResponse) Reset() {
 	*x = MarkReadResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[219]
+	mi := &file_skein_v1_services_proto_msgTypes[221]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12758,7 +13021,7 @@ func (x *MarkReadResponse) String() string {
 func (*MarkReadResponse) ProtoMessage() {}
 
 func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[219]
+	mi := &file_skein_v1_services_proto_msgTypes[221]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12771,7 +13034,7 @@ func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadResponse.ProtoReflect.Descriptor instead.
 func (*MarkReadResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{219}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{221}
 }
 
 type SetMyStateRequest struct {
@@ -12800,7 +13063,7 @@ type SetMyStateRequest struct {
 
 func (x *SetMyStateRequest) Reset() {
 	*x = SetMyStateRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[220]
+	mi := &file_skein_v1_services_proto_msgTypes[222]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12812,7 +13075,7 @@ func (x *SetMyStateRequest) String() string {
 func (*SetMyStateRequest) ProtoMessage() {}
 
 func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[220]
+	mi := &file_skein_v1_services_proto_msgTypes[222]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12825,7 +13088,7 @@ func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateRequest.ProtoReflect.Descriptor instead.
 func (*SetMyStateRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{220}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{222}
 }
 
 func (x *SetMyStateRequest) GetConversation() string {
@@ -12920,7 +13183,7 @@ type SetThread struct {
 
 func (x *SetThread) Reset() {
 	*x = SetThread{}
-	mi := &file_skein_v1_services_proto_msgTypes[221]
+	mi := &file_skein_v1_services_proto_msgTypes[223]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12932,7 +13195,7 @@ func (x *SetThread) String() string {
 func (*SetThread) ProtoMessage() {}
 
 func (x *SetThread) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[221]
+	mi := &file_skein_v1_services_proto_msgTypes[223]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12945,7 +13208,7 @@ func (x *SetThread) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetThread.ProtoReflect.Descriptor instead.
 func (*SetThread) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{221}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{223}
 }
 
 func (x *SetThread) GetRoot() uint64 {
@@ -12980,7 +13243,7 @@ type SetLifetimeRequest struct {
 
 func (x *SetLifetimeRequest) Reset() {
 	*x = SetLifetimeRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[222]
+	mi := &file_skein_v1_services_proto_msgTypes[224]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12992,7 +13255,7 @@ func (x *SetLifetimeRequest) String() string {
 func (*SetLifetimeRequest) ProtoMessage() {}
 
 func (x *SetLifetimeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[222]
+	mi := &file_skein_v1_services_proto_msgTypes[224]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13005,7 +13268,7 @@ func (x *SetLifetimeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLifetimeRequest.ProtoReflect.Descriptor instead.
 func (*SetLifetimeRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{222}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{224}
 }
 
 func (x *SetLifetimeRequest) GetConversation() string {
@@ -13030,7 +13293,7 @@ type SetLifetimeResponse struct {
 
 func (x *SetLifetimeResponse) Reset() {
 	*x = SetLifetimeResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[223]
+	mi := &file_skein_v1_services_proto_msgTypes[225]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13042,7 +13305,7 @@ func (x *SetLifetimeResponse) String() string {
 func (*SetLifetimeResponse) ProtoMessage() {}
 
 func (x *SetLifetimeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[223]
+	mi := &file_skein_v1_services_proto_msgTypes[225]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13055,7 +13318,7 @@ func (x *SetLifetimeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLifetimeResponse.ProtoReflect.Descriptor instead.
 func (*SetLifetimeResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{223}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{225}
 }
 
 type SetMyStateResponse struct {
@@ -13067,7 +13330,7 @@ type SetMyStateResponse struct {
 
 func (x *SetMyStateResponse) Reset() {
 	*x = SetMyStateResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[224]
+	mi := &file_skein_v1_services_proto_msgTypes[226]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13079,7 +13342,7 @@ func (x *SetMyStateResponse) String() string {
 func (*SetMyStateResponse) ProtoMessage() {}
 
 func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[224]
+	mi := &file_skein_v1_services_proto_msgTypes[226]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13092,7 +13355,7 @@ func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateResponse.ProtoReflect.Descriptor instead.
 func (*SetMyStateResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{224}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{226}
 }
 
 func (x *SetMyStateResponse) GetState() *MyState {
@@ -13110,7 +13373,7 @@ type GetPushKeyRequest struct {
 
 func (x *GetPushKeyRequest) Reset() {
 	*x = GetPushKeyRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[225]
+	mi := &file_skein_v1_services_proto_msgTypes[227]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13122,7 +13385,7 @@ func (x *GetPushKeyRequest) String() string {
 func (*GetPushKeyRequest) ProtoMessage() {}
 
 func (x *GetPushKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[225]
+	mi := &file_skein_v1_services_proto_msgTypes[227]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13135,7 +13398,7 @@ func (x *GetPushKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPushKeyRequest.ProtoReflect.Descriptor instead.
 func (*GetPushKeyRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{225}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{227}
 }
 
 type GetPushKeyResponse struct {
@@ -13148,7 +13411,7 @@ type GetPushKeyResponse struct {
 
 func (x *GetPushKeyResponse) Reset() {
 	*x = GetPushKeyResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[226]
+	mi := &file_skein_v1_services_proto_msgTypes[228]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13160,7 +13423,7 @@ func (x *GetPushKeyResponse) String() string {
 func (*GetPushKeyResponse) ProtoMessage() {}
 
 func (x *GetPushKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[226]
+	mi := &file_skein_v1_services_proto_msgTypes[228]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13173,7 +13436,7 @@ func (x *GetPushKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPushKeyResponse.ProtoReflect.Descriptor instead.
 func (*GetPushKeyResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{226}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{228}
 }
 
 func (x *GetPushKeyResponse) GetKey() string {
@@ -13198,7 +13461,7 @@ type SetPushSubscriptionRequest struct {
 
 func (x *SetPushSubscriptionRequest) Reset() {
 	*x = SetPushSubscriptionRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[227]
+	mi := &file_skein_v1_services_proto_msgTypes[229]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13210,7 +13473,7 @@ func (x *SetPushSubscriptionRequest) String() string {
 func (*SetPushSubscriptionRequest) ProtoMessage() {}
 
 func (x *SetPushSubscriptionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[227]
+	mi := &file_skein_v1_services_proto_msgTypes[229]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13223,7 +13486,7 @@ func (x *SetPushSubscriptionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPushSubscriptionRequest.ProtoReflect.Descriptor instead.
 func (*SetPushSubscriptionRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{227}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{229}
 }
 
 func (x *SetPushSubscriptionRequest) GetEndpoint() string {
@@ -13255,7 +13518,7 @@ type SetPushSubscriptionResponse struct {
 
 func (x *SetPushSubscriptionResponse) Reset() {
 	*x = SetPushSubscriptionResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[228]
+	mi := &file_skein_v1_services_proto_msgTypes[230]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13267,7 +13530,7 @@ func (x *SetPushSubscriptionResponse) String() string {
 func (*SetPushSubscriptionResponse) ProtoMessage() {}
 
 func (x *SetPushSubscriptionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[228]
+	mi := &file_skein_v1_services_proto_msgTypes[230]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13280,7 +13543,7 @@ func (x *SetPushSubscriptionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPushSubscriptionResponse.ProtoReflect.Descriptor instead.
 func (*SetPushSubscriptionResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{228}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{230}
 }
 
 type DeletePushSubscriptionRequest struct {
@@ -13291,7 +13554,7 @@ type DeletePushSubscriptionRequest struct {
 
 func (x *DeletePushSubscriptionRequest) Reset() {
 	*x = DeletePushSubscriptionRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[229]
+	mi := &file_skein_v1_services_proto_msgTypes[231]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13303,7 +13566,7 @@ func (x *DeletePushSubscriptionRequest) String() string {
 func (*DeletePushSubscriptionRequest) ProtoMessage() {}
 
 func (x *DeletePushSubscriptionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[229]
+	mi := &file_skein_v1_services_proto_msgTypes[231]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13316,7 +13579,7 @@ func (x *DeletePushSubscriptionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletePushSubscriptionRequest.ProtoReflect.Descriptor instead.
 func (*DeletePushSubscriptionRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{229}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{231}
 }
 
 type DeletePushSubscriptionResponse struct {
@@ -13327,7 +13590,7 @@ type DeletePushSubscriptionResponse struct {
 
 func (x *DeletePushSubscriptionResponse) Reset() {
 	*x = DeletePushSubscriptionResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[230]
+	mi := &file_skein_v1_services_proto_msgTypes[232]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13339,7 +13602,7 @@ func (x *DeletePushSubscriptionResponse) String() string {
 func (*DeletePushSubscriptionResponse) ProtoMessage() {}
 
 func (x *DeletePushSubscriptionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[230]
+	mi := &file_skein_v1_services_proto_msgTypes[232]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13352,7 +13615,7 @@ func (x *DeletePushSubscriptionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletePushSubscriptionResponse.ProtoReflect.Descriptor instead.
 func (*DeletePushSubscriptionResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{230}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{232}
 }
 
 type PushSettings struct {
@@ -13375,7 +13638,7 @@ type PushSettings struct {
 
 func (x *PushSettings) Reset() {
 	*x = PushSettings{}
-	mi := &file_skein_v1_services_proto_msgTypes[231]
+	mi := &file_skein_v1_services_proto_msgTypes[233]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13387,7 +13650,7 @@ func (x *PushSettings) String() string {
 func (*PushSettings) ProtoMessage() {}
 
 func (x *PushSettings) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[231]
+	mi := &file_skein_v1_services_proto_msgTypes[233]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13400,7 +13663,7 @@ func (x *PushSettings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PushSettings.ProtoReflect.Descriptor instead.
 func (*PushSettings) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{231}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{233}
 }
 
 func (x *PushSettings) GetDirect() PushLevel {
@@ -13460,7 +13723,7 @@ type GetPushSettingsRequest struct {
 
 func (x *GetPushSettingsRequest) Reset() {
 	*x = GetPushSettingsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[232]
+	mi := &file_skein_v1_services_proto_msgTypes[234]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13472,7 +13735,7 @@ func (x *GetPushSettingsRequest) String() string {
 func (*GetPushSettingsRequest) ProtoMessage() {}
 
 func (x *GetPushSettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[232]
+	mi := &file_skein_v1_services_proto_msgTypes[234]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13485,7 +13748,7 @@ func (x *GetPushSettingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPushSettingsRequest.ProtoReflect.Descriptor instead.
 func (*GetPushSettingsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{232}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{234}
 }
 
 type GetPushSettingsResponse struct {
@@ -13497,7 +13760,7 @@ type GetPushSettingsResponse struct {
 
 func (x *GetPushSettingsResponse) Reset() {
 	*x = GetPushSettingsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[233]
+	mi := &file_skein_v1_services_proto_msgTypes[235]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13509,7 +13772,7 @@ func (x *GetPushSettingsResponse) String() string {
 func (*GetPushSettingsResponse) ProtoMessage() {}
 
 func (x *GetPushSettingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[233]
+	mi := &file_skein_v1_services_proto_msgTypes[235]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13522,7 +13785,7 @@ func (x *GetPushSettingsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPushSettingsResponse.ProtoReflect.Descriptor instead.
 func (*GetPushSettingsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{233}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{235}
 }
 
 func (x *GetPushSettingsResponse) GetSettings() *PushSettings {
@@ -13541,7 +13804,7 @@ type SetPushSettingsRequest struct {
 
 func (x *SetPushSettingsRequest) Reset() {
 	*x = SetPushSettingsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[234]
+	mi := &file_skein_v1_services_proto_msgTypes[236]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13553,7 +13816,7 @@ func (x *SetPushSettingsRequest) String() string {
 func (*SetPushSettingsRequest) ProtoMessage() {}
 
 func (x *SetPushSettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[234]
+	mi := &file_skein_v1_services_proto_msgTypes[236]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13566,7 +13829,7 @@ func (x *SetPushSettingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPushSettingsRequest.ProtoReflect.Descriptor instead.
 func (*SetPushSettingsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{234}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{236}
 }
 
 func (x *SetPushSettingsRequest) GetSettings() *PushSettings {
@@ -13584,7 +13847,7 @@ type SetPushSettingsResponse struct {
 
 func (x *SetPushSettingsResponse) Reset() {
 	*x = SetPushSettingsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[235]
+	mi := &file_skein_v1_services_proto_msgTypes[237]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13596,7 +13859,7 @@ func (x *SetPushSettingsResponse) String() string {
 func (*SetPushSettingsResponse) ProtoMessage() {}
 
 func (x *SetPushSettingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[235]
+	mi := &file_skein_v1_services_proto_msgTypes[237]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13609,7 +13872,510 @@ func (x *SetPushSettingsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPushSettingsResponse.ProtoReflect.Descriptor instead.
 func (*SetPushSettingsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{235}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{237}
+}
+
+// What administrators see of an account.
+type Account struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	User  *User                  `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
+	Role  ServerRole             `protobuf:"varint,2,opt,name=role,proto3,enum=skein.v1.ServerRole" json:"role,omitempty"`
+	State AccountState           `protobuf:"varint,3,opt,name=state,proto3,enum=skein.v1.AccountState" json:"state,omitempty"`
+	// Of BANNED: until then; 0: for ever.
+	BannedUntilMs int64  `protobuf:"varint,4,opt,name=banned_until_ms,json=bannedUntilMs,proto3" json:"banned_until_ms,omitempty"`
+	BanReason     string `protobuf:"bytes,5,opt,name=ban_reason,json=banReason,proto3" json:"ban_reason,omitempty"`
+	CreatedAtMs   int64  `protobuf:"varint,6,opt,name=created_at_ms,json=createdAtMs,proto3" json:"created_at_ms,omitempty"`
+	// When somebody came with one of the sessions last, or was there; 0: never.
+	LastSeenAtMs int64 `protobuf:"varint,7,opt,name=last_seen_at_ms,json=lastSeenAtMs,proto3" json:"last_seen_at_ms,omitempty"`
+	// How many sessions live.
+	Sessions uint32 `protobuf:"varint,8,opt,name=sessions,proto3" json:"sessions,omitempty"`
+	// Of the user's uploads.
+	StorageBytes uint64 `protobuf:"varint,9,opt,name=storage_bytes,json=storageBytes,proto3" json:"storage_bytes,omitempty"`
+	// There is a password; logins with it need a code.
+	Password      bool `protobuf:"varint,10,opt,name=password,proto3" json:"password,omitempty"`
+	Totp          bool `protobuf:"varint,11,opt,name=totp,proto3" json:"totp,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Account) Reset() {
+	*x = Account{}
+	mi := &file_skein_v1_services_proto_msgTypes[238]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Account) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Account) ProtoMessage() {}
+
+func (x *Account) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[238]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Account.ProtoReflect.Descriptor instead.
+func (*Account) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{238}
+}
+
+func (x *Account) GetUser() *User {
+	if x != nil {
+		return x.User
+	}
+	return nil
+}
+
+func (x *Account) GetRole() ServerRole {
+	if x != nil {
+		return x.Role
+	}
+	return ServerRole_SERVER_ROLE_UNSPECIFIED
+}
+
+func (x *Account) GetState() AccountState {
+	if x != nil {
+		return x.State
+	}
+	return AccountState_ACCOUNT_STATE_UNSPECIFIED
+}
+
+func (x *Account) GetBannedUntilMs() int64 {
+	if x != nil {
+		return x.BannedUntilMs
+	}
+	return 0
+}
+
+func (x *Account) GetBanReason() string {
+	if x != nil {
+		return x.BanReason
+	}
+	return ""
+}
+
+func (x *Account) GetCreatedAtMs() int64 {
+	if x != nil {
+		return x.CreatedAtMs
+	}
+	return 0
+}
+
+func (x *Account) GetLastSeenAtMs() int64 {
+	if x != nil {
+		return x.LastSeenAtMs
+	}
+	return 0
+}
+
+func (x *Account) GetSessions() uint32 {
+	if x != nil {
+		return x.Sessions
+	}
+	return 0
+}
+
+func (x *Account) GetStorageBytes() uint64 {
+	if x != nil {
+		return x.StorageBytes
+	}
+	return 0
+}
+
+func (x *Account) GetPassword() bool {
+	if x != nil {
+		return x.Password
+	}
+	return false
+}
+
+func (x *Account) GetTotp() bool {
+	if x != nil {
+		return x.Totp
+	}
+	return false
+}
+
+type BanUserRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	User  string                 `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
+	// 0: for ever.
+	UntilMs int64 `protobuf:"varint,2,opt,name=until_ms,json=untilMs,proto3" json:"until_ms,omitempty"`
+	// Told to who comes in as the user; at most 200 characters.
+	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BanUserRequest) Reset() {
+	*x = BanUserRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[239]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BanUserRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BanUserRequest) ProtoMessage() {}
+
+func (x *BanUserRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[239]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BanUserRequest.ProtoReflect.Descriptor instead.
+func (*BanUserRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{239}
+}
+
+func (x *BanUserRequest) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+func (x *BanUserRequest) GetUntilMs() int64 {
+	if x != nil {
+		return x.UntilMs
+	}
+	return 0
+}
+
+func (x *BanUserRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+type BanUserResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many sessions ended.
+	Sessions      uint32 `protobuf:"varint,1,opt,name=sessions,proto3" json:"sessions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BanUserResponse) Reset() {
+	*x = BanUserResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[240]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BanUserResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BanUserResponse) ProtoMessage() {}
+
+func (x *BanUserResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[240]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BanUserResponse.ProtoReflect.Descriptor instead.
+func (*BanUserResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{240}
+}
+
+func (x *BanUserResponse) GetSessions() uint32 {
+	if x != nil {
+		return x.Sessions
+	}
+	return 0
+}
+
+type UnbanUserRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	User          string                 `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnbanUserRequest) Reset() {
+	*x = UnbanUserRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[241]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnbanUserRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnbanUserRequest) ProtoMessage() {}
+
+func (x *UnbanUserRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[241]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnbanUserRequest.ProtoReflect.Descriptor instead.
+func (*UnbanUserRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{241}
+}
+
+func (x *UnbanUserRequest) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+type UnbanUserResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnbanUserResponse) Reset() {
+	*x = UnbanUserResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[242]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnbanUserResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnbanUserResponse) ProtoMessage() {}
+
+func (x *UnbanUserResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[242]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnbanUserResponse.ProtoReflect.Descriptor instead.
+func (*UnbanUserResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{242}
+}
+
+type SetDisabledRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	User          string                 `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
+	Disabled      bool                   `protobuf:"varint,2,opt,name=disabled,proto3" json:"disabled,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetDisabledRequest) Reset() {
+	*x = SetDisabledRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[243]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetDisabledRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetDisabledRequest) ProtoMessage() {}
+
+func (x *SetDisabledRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[243]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetDisabledRequest.ProtoReflect.Descriptor instead.
+func (*SetDisabledRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{243}
+}
+
+func (x *SetDisabledRequest) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+func (x *SetDisabledRequest) GetDisabled() bool {
+	if x != nil {
+		return x.Disabled
+	}
+	return false
+}
+
+type SetDisabledResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many sessions ended.
+	Sessions      uint32 `protobuf:"varint,1,opt,name=sessions,proto3" json:"sessions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetDisabledResponse) Reset() {
+	*x = SetDisabledResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[244]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetDisabledResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetDisabledResponse) ProtoMessage() {}
+
+func (x *SetDisabledResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[244]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetDisabledResponse.ProtoReflect.Descriptor instead.
+func (*SetDisabledResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{244}
+}
+
+func (x *SetDisabledResponse) GetSessions() uint32 {
+	if x != nil {
+		return x.Sessions
+	}
+	return 0
+}
+
+type SetServerRoleRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	User  string                 `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
+	// SERVER_ROLE_UNSPECIFIED: none.
+	Role          ServerRole `protobuf:"varint,2,opt,name=role,proto3,enum=skein.v1.ServerRole" json:"role,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetServerRoleRequest) Reset() {
+	*x = SetServerRoleRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[245]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetServerRoleRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetServerRoleRequest) ProtoMessage() {}
+
+func (x *SetServerRoleRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[245]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetServerRoleRequest.ProtoReflect.Descriptor instead.
+func (*SetServerRoleRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{245}
+}
+
+func (x *SetServerRoleRequest) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+func (x *SetServerRoleRequest) GetRole() ServerRole {
+	if x != nil {
+		return x.Role
+	}
+	return ServerRole_SERVER_ROLE_UNSPECIFIED
+}
+
+type SetServerRoleResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetServerRoleResponse) Reset() {
+	*x = SetServerRoleResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[246]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetServerRoleResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetServerRoleResponse) ProtoMessage() {}
+
+func (x *SetServerRoleResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[246]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetServerRoleResponse.ProtoReflect.Descriptor instead.
+func (*SetServerRoleResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{246}
 }
 
 type SetUsernameRequest struct {
@@ -13623,7 +14389,7 @@ type SetUsernameRequest struct {
 
 func (x *SetUsernameRequest) Reset() {
 	*x = SetUsernameRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[236]
+	mi := &file_skein_v1_services_proto_msgTypes[247]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13635,7 +14401,7 @@ func (x *SetUsernameRequest) String() string {
 func (*SetUsernameRequest) ProtoMessage() {}
 
 func (x *SetUsernameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[236]
+	mi := &file_skein_v1_services_proto_msgTypes[247]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13648,7 +14414,7 @@ func (x *SetUsernameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetUsernameRequest.ProtoReflect.Descriptor instead.
 func (*SetUsernameRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{236}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{247}
 }
 
 func (x *SetUsernameRequest) GetUser() string {
@@ -13674,7 +14440,7 @@ type SetUsernameResponse struct {
 
 func (x *SetUsernameResponse) Reset() {
 	*x = SetUsernameResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[237]
+	mi := &file_skein_v1_services_proto_msgTypes[248]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13686,7 +14452,7 @@ func (x *SetUsernameResponse) String() string {
 func (*SetUsernameResponse) ProtoMessage() {}
 
 func (x *SetUsernameResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[237]
+	mi := &file_skein_v1_services_proto_msgTypes[248]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13699,7 +14465,7 @@ func (x *SetUsernameResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetUsernameResponse.ProtoReflect.Descriptor instead.
 func (*SetUsernameResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{237}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{248}
 }
 
 func (x *SetUsernameResponse) GetUser() *User {
@@ -13725,7 +14491,7 @@ type SetStickerPackRequest struct {
 
 func (x *SetStickerPackRequest) Reset() {
 	*x = SetStickerPackRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[238]
+	mi := &file_skein_v1_services_proto_msgTypes[249]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13737,7 +14503,7 @@ func (x *SetStickerPackRequest) String() string {
 func (*SetStickerPackRequest) ProtoMessage() {}
 
 func (x *SetStickerPackRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[238]
+	mi := &file_skein_v1_services_proto_msgTypes[249]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13750,7 +14516,7 @@ func (x *SetStickerPackRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetStickerPackRequest.ProtoReflect.Descriptor instead.
 func (*SetStickerPackRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{238}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{249}
 }
 
 func (x *SetStickerPackRequest) GetName() string {
@@ -13797,7 +14563,7 @@ type NewSticker struct {
 
 func (x *NewSticker) Reset() {
 	*x = NewSticker{}
-	mi := &file_skein_v1_services_proto_msgTypes[239]
+	mi := &file_skein_v1_services_proto_msgTypes[250]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13809,7 +14575,7 @@ func (x *NewSticker) String() string {
 func (*NewSticker) ProtoMessage() {}
 
 func (x *NewSticker) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[239]
+	mi := &file_skein_v1_services_proto_msgTypes[250]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13822,7 +14588,7 @@ func (x *NewSticker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewSticker.ProtoReflect.Descriptor instead.
 func (*NewSticker) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{239}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{250}
 }
 
 func (x *NewSticker) GetName() string {
@@ -13862,7 +14628,7 @@ type SetStickerPackResponse struct {
 
 func (x *SetStickerPackResponse) Reset() {
 	*x = SetStickerPackResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[240]
+	mi := &file_skein_v1_services_proto_msgTypes[251]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13874,7 +14640,7 @@ func (x *SetStickerPackResponse) String() string {
 func (*SetStickerPackResponse) ProtoMessage() {}
 
 func (x *SetStickerPackResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[240]
+	mi := &file_skein_v1_services_proto_msgTypes[251]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13887,7 +14653,7 @@ func (x *SetStickerPackResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetStickerPackResponse.ProtoReflect.Descriptor instead.
 func (*SetStickerPackResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{240}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{251}
 }
 
 func (x *SetStickerPackResponse) GetRevision() uint64 {
@@ -13909,7 +14675,7 @@ type SetCustomEmojiRequest struct {
 
 func (x *SetCustomEmojiRequest) Reset() {
 	*x = SetCustomEmojiRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[241]
+	mi := &file_skein_v1_services_proto_msgTypes[252]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13921,7 +14687,7 @@ func (x *SetCustomEmojiRequest) String() string {
 func (*SetCustomEmojiRequest) ProtoMessage() {}
 
 func (x *SetCustomEmojiRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[241]
+	mi := &file_skein_v1_services_proto_msgTypes[252]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13934,7 +14700,7 @@ func (x *SetCustomEmojiRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetCustomEmojiRequest.ProtoReflect.Descriptor instead.
 func (*SetCustomEmojiRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{241}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{252}
 }
 
 func (x *SetCustomEmojiRequest) GetName() string {
@@ -13960,7 +14726,7 @@ type SetCustomEmojiResponse struct {
 
 func (x *SetCustomEmojiResponse) Reset() {
 	*x = SetCustomEmojiResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[242]
+	mi := &file_skein_v1_services_proto_msgTypes[253]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13972,7 +14738,7 @@ func (x *SetCustomEmojiResponse) String() string {
 func (*SetCustomEmojiResponse) ProtoMessage() {}
 
 func (x *SetCustomEmojiResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[242]
+	mi := &file_skein_v1_services_proto_msgTypes[253]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13985,7 +14751,7 @@ func (x *SetCustomEmojiResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetCustomEmojiResponse.ProtoReflect.Descriptor instead.
 func (*SetCustomEmojiResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{242}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{253}
 }
 
 func (x *SetCustomEmojiResponse) GetRevision() uint64 {
@@ -14008,7 +14774,7 @@ type SetRetentionRequest struct {
 
 func (x *SetRetentionRequest) Reset() {
 	*x = SetRetentionRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[243]
+	mi := &file_skein_v1_services_proto_msgTypes[254]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14020,7 +14786,7 @@ func (x *SetRetentionRequest) String() string {
 func (*SetRetentionRequest) ProtoMessage() {}
 
 func (x *SetRetentionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[243]
+	mi := &file_skein_v1_services_proto_msgTypes[254]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14033,7 +14799,7 @@ func (x *SetRetentionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRetentionRequest.ProtoReflect.Descriptor instead.
 func (*SetRetentionRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{243}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{254}
 }
 
 func (x *SetRetentionRequest) GetConversation() string {
@@ -14065,7 +14831,7 @@ type SetRetentionResponse struct {
 
 func (x *SetRetentionResponse) Reset() {
 	*x = SetRetentionResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[244]
+	mi := &file_skein_v1_services_proto_msgTypes[255]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14077,7 +14843,7 @@ func (x *SetRetentionResponse) String() string {
 func (*SetRetentionResponse) ProtoMessage() {}
 
 func (x *SetRetentionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[244]
+	mi := &file_skein_v1_services_proto_msgTypes[255]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14090,7 +14856,7 @@ func (x *SetRetentionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRetentionResponse.ProtoReflect.Descriptor instead.
 func (*SetRetentionResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{244}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{255}
 }
 
 type GetRetentionRequest struct {
@@ -14102,7 +14868,7 @@ type GetRetentionRequest struct {
 
 func (x *GetRetentionRequest) Reset() {
 	*x = GetRetentionRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[245]
+	mi := &file_skein_v1_services_proto_msgTypes[256]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14114,7 +14880,7 @@ func (x *GetRetentionRequest) String() string {
 func (*GetRetentionRequest) ProtoMessage() {}
 
 func (x *GetRetentionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[245]
+	mi := &file_skein_v1_services_proto_msgTypes[256]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14127,7 +14893,7 @@ func (x *GetRetentionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRetentionRequest.ProtoReflect.Descriptor instead.
 func (*GetRetentionRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{245}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{256}
 }
 
 func (x *GetRetentionRequest) GetConversation() string {
@@ -14150,7 +14916,7 @@ type GetRetentionResponse struct {
 
 func (x *GetRetentionResponse) Reset() {
 	*x = GetRetentionResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[246]
+	mi := &file_skein_v1_services_proto_msgTypes[257]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14162,7 +14928,7 @@ func (x *GetRetentionResponse) String() string {
 func (*GetRetentionResponse) ProtoMessage() {}
 
 func (x *GetRetentionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[246]
+	mi := &file_skein_v1_services_proto_msgTypes[257]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14175,7 +14941,7 @@ func (x *GetRetentionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRetentionResponse.ProtoReflect.Descriptor instead.
 func (*GetRetentionResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{246}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{257}
 }
 
 func (x *GetRetentionResponse) GetKind() RetentionKind {
@@ -14210,7 +14976,7 @@ type ClaimAdminRequest struct {
 
 func (x *ClaimAdminRequest) Reset() {
 	*x = ClaimAdminRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[247]
+	mi := &file_skein_v1_services_proto_msgTypes[258]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14222,7 +14988,7 @@ func (x *ClaimAdminRequest) String() string {
 func (*ClaimAdminRequest) ProtoMessage() {}
 
 func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[247]
+	mi := &file_skein_v1_services_proto_msgTypes[258]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14235,7 +15001,7 @@ func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminRequest.ProtoReflect.Descriptor instead.
 func (*ClaimAdminRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{247}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{258}
 }
 
 func (x *ClaimAdminRequest) GetCode() string {
@@ -14268,7 +15034,7 @@ type ClaimAdminResponse struct {
 
 func (x *ClaimAdminResponse) Reset() {
 	*x = ClaimAdminResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[248]
+	mi := &file_skein_v1_services_proto_msgTypes[259]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14280,7 +15046,7 @@ func (x *ClaimAdminResponse) String() string {
 func (*ClaimAdminResponse) ProtoMessage() {}
 
 func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[248]
+	mi := &file_skein_v1_services_proto_msgTypes[259]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14293,7 +15059,7 @@ func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminResponse.ProtoReflect.Descriptor instead.
 func (*ClaimAdminResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{248}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{259}
 }
 
 func (x *ClaimAdminResponse) GetTokens() *Tokens {
@@ -14319,7 +15085,7 @@ type MintTokenRequest struct {
 
 func (x *MintTokenRequest) Reset() {
 	*x = MintTokenRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[249]
+	mi := &file_skein_v1_services_proto_msgTypes[260]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14331,7 +15097,7 @@ func (x *MintTokenRequest) String() string {
 func (*MintTokenRequest) ProtoMessage() {}
 
 func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[249]
+	mi := &file_skein_v1_services_proto_msgTypes[260]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14344,7 +15110,7 @@ func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenRequest.ProtoReflect.Descriptor instead.
 func (*MintTokenRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{249}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{260}
 }
 
 func (x *MintTokenRequest) GetUser() string {
@@ -14384,7 +15150,7 @@ type MintTokenResponse struct {
 
 func (x *MintTokenResponse) Reset() {
 	*x = MintTokenResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[250]
+	mi := &file_skein_v1_services_proto_msgTypes[261]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14396,7 +15162,7 @@ func (x *MintTokenResponse) String() string {
 func (*MintTokenResponse) ProtoMessage() {}
 
 func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[250]
+	mi := &file_skein_v1_services_proto_msgTypes[261]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14409,7 +15175,7 @@ func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenResponse.ProtoReflect.Descriptor instead.
 func (*MintTokenResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{250}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{261}
 }
 
 func (x *MintTokenResponse) GetTokens() *Tokens {
@@ -14430,7 +15196,7 @@ type CreateUserRequest struct {
 
 func (x *CreateUserRequest) Reset() {
 	*x = CreateUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[251]
+	mi := &file_skein_v1_services_proto_msgTypes[262]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14442,7 +15208,7 @@ func (x *CreateUserRequest) String() string {
 func (*CreateUserRequest) ProtoMessage() {}
 
 func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[251]
+	mi := &file_skein_v1_services_proto_msgTypes[262]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14455,7 +15221,7 @@ func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserRequest.ProtoReflect.Descriptor instead.
 func (*CreateUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{251}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{262}
 }
 
 func (x *CreateUserRequest) GetUsername() string {
@@ -14488,7 +15254,7 @@ type CreateUserResponse struct {
 
 func (x *CreateUserResponse) Reset() {
 	*x = CreateUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[252]
+	mi := &file_skein_v1_services_proto_msgTypes[263]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14500,7 +15266,7 @@ func (x *CreateUserResponse) String() string {
 func (*CreateUserResponse) ProtoMessage() {}
 
 func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[252]
+	mi := &file_skein_v1_services_proto_msgTypes[263]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14513,7 +15279,7 @@ func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserResponse.ProtoReflect.Descriptor instead.
 func (*CreateUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{252}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{263}
 }
 
 func (x *CreateUserResponse) GetUser() *User {
@@ -14529,14 +15295,20 @@ type ListUsersRequest struct {
 	Limit  uint32 `protobuf:"varint,1,opt,name=limit,proto3" json:"limit,omitempty"`
 	Cursor string `protobuf:"bytes,2,opt,name=cursor,proto3" json:"cursor,omitempty"`
 	// Guests alone.
-	Guests        bool `protobuf:"varint,3,opt,name=guests,proto3" json:"guests,omitempty"`
+	Guests bool `protobuf:"varint,3,opt,name=guests,proto3" json:"guests,omitempty"`
+	// What a username or display name begins with, whatever its case and width, or the whole id; at most 64 characters.
+	Query string `protobuf:"bytes,4,opt,name=query,proto3" json:"query,omitempty"`
+	// Accounts in this state alone.
+	State AccountState `protobuf:"varint,5,opt,name=state,proto3,enum=skein.v1.AccountState" json:"state,omitempty"`
+	// Those with a role alone.
+	WithRole      bool `protobuf:"varint,6,opt,name=with_role,json=withRole,proto3" json:"with_role,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListUsersRequest) Reset() {
 	*x = ListUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[253]
+	mi := &file_skein_v1_services_proto_msgTypes[264]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14548,7 +15320,7 @@ func (x *ListUsersRequest) String() string {
 func (*ListUsersRequest) ProtoMessage() {}
 
 func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[253]
+	mi := &file_skein_v1_services_proto_msgTypes[264]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14561,7 +15333,7 @@ func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersRequest.ProtoReflect.Descriptor instead.
 func (*ListUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{253}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{264}
 }
 
 func (x *ListUsersRequest) GetLimit() uint32 {
@@ -14585,17 +15357,40 @@ func (x *ListUsersRequest) GetGuests() bool {
 	return false
 }
 
+func (x *ListUsersRequest) GetQuery() string {
+	if x != nil {
+		return x.Query
+	}
+	return ""
+}
+
+func (x *ListUsersRequest) GetState() AccountState {
+	if x != nil {
+		return x.State
+	}
+	return AccountState_ACCOUNT_STATE_UNSPECIFIED
+}
+
+func (x *ListUsersRequest) GetWithRole() bool {
+	if x != nil {
+		return x.WithRole
+	}
+	return false
+}
+
 type ListUsersResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Users         []*User                `protobuf:"bytes,1,rep,name=users,proto3" json:"users,omitempty"`
-	Next          string                 `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Users []*User                `protobuf:"bytes,1,rep,name=users,proto3" json:"users,omitempty"`
+	Next  string                 `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"`
+	// The same users, in the same order.
+	Accounts      []*Account `protobuf:"bytes,3,rep,name=accounts,proto3" json:"accounts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListUsersResponse) Reset() {
 	*x = ListUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[254]
+	mi := &file_skein_v1_services_proto_msgTypes[265]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14607,7 +15402,7 @@ func (x *ListUsersResponse) String() string {
 func (*ListUsersResponse) ProtoMessage() {}
 
 func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[254]
+	mi := &file_skein_v1_services_proto_msgTypes[265]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14620,7 +15415,7 @@ func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersResponse.ProtoReflect.Descriptor instead.
 func (*ListUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{254}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{265}
 }
 
 func (x *ListUsersResponse) GetUsers() []*User {
@@ -14637,6 +15432,13 @@ func (x *ListUsersResponse) GetNext() string {
 	return ""
 }
 
+func (x *ListUsersResponse) GetAccounts() []*Account {
+	if x != nil {
+		return x.Accounts
+	}
+	return nil
+}
+
 type ListUserSessionsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	User          string                 `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
@@ -14646,7 +15448,7 @@ type ListUserSessionsRequest struct {
 
 func (x *ListUserSessionsRequest) Reset() {
 	*x = ListUserSessionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[255]
+	mi := &file_skein_v1_services_proto_msgTypes[266]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14658,7 +15460,7 @@ func (x *ListUserSessionsRequest) String() string {
 func (*ListUserSessionsRequest) ProtoMessage() {}
 
 func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[255]
+	mi := &file_skein_v1_services_proto_msgTypes[266]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14671,7 +15473,7 @@ func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{255}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{266}
 }
 
 func (x *ListUserSessionsRequest) GetUser() string {
@@ -14690,7 +15492,7 @@ type ListUserSessionsResponse struct {
 
 func (x *ListUserSessionsResponse) Reset() {
 	*x = ListUserSessionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[256]
+	mi := &file_skein_v1_services_proto_msgTypes[267]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14702,7 +15504,7 @@ func (x *ListUserSessionsResponse) String() string {
 func (*ListUserSessionsResponse) ProtoMessage() {}
 
 func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[256]
+	mi := &file_skein_v1_services_proto_msgTypes[267]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14715,7 +15517,7 @@ func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{256}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{267}
 }
 
 func (x *ListUserSessionsResponse) GetSessions() []*Session {
@@ -14736,7 +15538,7 @@ type KickUserRequest struct {
 
 func (x *KickUserRequest) Reset() {
 	*x = KickUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[257]
+	mi := &file_skein_v1_services_proto_msgTypes[268]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14748,7 +15550,7 @@ func (x *KickUserRequest) String() string {
 func (*KickUserRequest) ProtoMessage() {}
 
 func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[257]
+	mi := &file_skein_v1_services_proto_msgTypes[268]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14761,7 +15563,7 @@ func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserRequest.ProtoReflect.Descriptor instead.
 func (*KickUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{257}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{268}
 }
 
 func (x *KickUserRequest) GetUser() string {
@@ -14787,7 +15589,7 @@ type KickUserResponse struct {
 
 func (x *KickUserResponse) Reset() {
 	*x = KickUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[258]
+	mi := &file_skein_v1_services_proto_msgTypes[269]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14799,7 +15601,7 @@ func (x *KickUserResponse) String() string {
 func (*KickUserResponse) ProtoMessage() {}
 
 func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[258]
+	mi := &file_skein_v1_services_proto_msgTypes[269]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14812,7 +15614,7 @@ func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserResponse.ProtoReflect.Descriptor instead.
 func (*KickUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{258}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{269}
 }
 
 func (x *KickUserResponse) GetSessions() uint32 {
@@ -14833,7 +15635,7 @@ type EraseUserRequest struct {
 
 func (x *EraseUserRequest) Reset() {
 	*x = EraseUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[259]
+	mi := &file_skein_v1_services_proto_msgTypes[270]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14845,7 +15647,7 @@ func (x *EraseUserRequest) String() string {
 func (*EraseUserRequest) ProtoMessage() {}
 
 func (x *EraseUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[259]
+	mi := &file_skein_v1_services_proto_msgTypes[270]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14858,7 +15660,7 @@ func (x *EraseUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EraseUserRequest.ProtoReflect.Descriptor instead.
 func (*EraseUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{259}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{270}
 }
 
 func (x *EraseUserRequest) GetUser() string {
@@ -14888,7 +15690,7 @@ type EraseUserResponse struct {
 
 func (x *EraseUserResponse) Reset() {
 	*x = EraseUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[260]
+	mi := &file_skein_v1_services_proto_msgTypes[271]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14900,7 +15702,7 @@ func (x *EraseUserResponse) String() string {
 func (*EraseUserResponse) ProtoMessage() {}
 
 func (x *EraseUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[260]
+	mi := &file_skein_v1_services_proto_msgTypes[271]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14913,7 +15715,7 @@ func (x *EraseUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EraseUserResponse.ProtoReflect.Descriptor instead.
 func (*EraseUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{260}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{271}
 }
 
 func (x *EraseUserResponse) GetMessages() bool {
@@ -14946,7 +15748,7 @@ type ExportUserRequest struct {
 
 func (x *ExportUserRequest) Reset() {
 	*x = ExportUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[261]
+	mi := &file_skein_v1_services_proto_msgTypes[272]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14958,7 +15760,7 @@ func (x *ExportUserRequest) String() string {
 func (*ExportUserRequest) ProtoMessage() {}
 
 func (x *ExportUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[261]
+	mi := &file_skein_v1_services_proto_msgTypes[272]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14971,7 +15773,7 @@ func (x *ExportUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportUserRequest.ProtoReflect.Descriptor instead.
 func (*ExportUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{261}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{272}
 }
 
 func (x *ExportUserRequest) GetUser() string {
@@ -14992,7 +15794,7 @@ type ExportUserResponse struct {
 
 func (x *ExportUserResponse) Reset() {
 	*x = ExportUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[262]
+	mi := &file_skein_v1_services_proto_msgTypes[273]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15004,7 +15806,7 @@ func (x *ExportUserResponse) String() string {
 func (*ExportUserResponse) ProtoMessage() {}
 
 func (x *ExportUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[262]
+	mi := &file_skein_v1_services_proto_msgTypes[273]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15017,7 +15819,7 @@ func (x *ExportUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportUserResponse.ProtoReflect.Descriptor instead.
 func (*ExportUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{262}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{273}
 }
 
 func (x *ExportUserResponse) GetPath() string {
@@ -15051,7 +15853,7 @@ type CreateGroupForRequest struct {
 
 func (x *CreateGroupForRequest) Reset() {
 	*x = CreateGroupForRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[263]
+	mi := &file_skein_v1_services_proto_msgTypes[274]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15063,7 +15865,7 @@ func (x *CreateGroupForRequest) String() string {
 func (*CreateGroupForRequest) ProtoMessage() {}
 
 func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[263]
+	mi := &file_skein_v1_services_proto_msgTypes[274]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15076,7 +15878,7 @@ func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForRequest.ProtoReflect.Descriptor instead.
 func (*CreateGroupForRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{263}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{274}
 }
 
 func (x *CreateGroupForRequest) GetId() string {
@@ -15123,7 +15925,7 @@ type CreateGroupForResponse struct {
 
 func (x *CreateGroupForResponse) Reset() {
 	*x = CreateGroupForResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[264]
+	mi := &file_skein_v1_services_proto_msgTypes[275]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15135,7 +15937,7 @@ func (x *CreateGroupForResponse) String() string {
 func (*CreateGroupForResponse) ProtoMessage() {}
 
 func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[264]
+	mi := &file_skein_v1_services_proto_msgTypes[275]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15148,7 +15950,7 @@ func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForResponse.ProtoReflect.Descriptor instead.
 func (*CreateGroupForResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{264}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{275}
 }
 
 func (x *CreateGroupForResponse) GetGroup() *Group {
@@ -15175,7 +15977,7 @@ type RegistrationLink struct {
 
 func (x *RegistrationLink) Reset() {
 	*x = RegistrationLink{}
-	mi := &file_skein_v1_services_proto_msgTypes[265]
+	mi := &file_skein_v1_services_proto_msgTypes[276]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15187,7 +15989,7 @@ func (x *RegistrationLink) String() string {
 func (*RegistrationLink) ProtoMessage() {}
 
 func (x *RegistrationLink) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[265]
+	mi := &file_skein_v1_services_proto_msgTypes[276]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15200,7 +16002,7 @@ func (x *RegistrationLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegistrationLink.ProtoReflect.Descriptor instead.
 func (*RegistrationLink) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{265}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{276}
 }
 
 func (x *RegistrationLink) GetId() string {
@@ -15266,7 +16068,7 @@ type CreateRegistrationLinkRequest struct {
 
 func (x *CreateRegistrationLinkRequest) Reset() {
 	*x = CreateRegistrationLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[266]
+	mi := &file_skein_v1_services_proto_msgTypes[277]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15278,7 +16080,7 @@ func (x *CreateRegistrationLinkRequest) String() string {
 func (*CreateRegistrationLinkRequest) ProtoMessage() {}
 
 func (x *CreateRegistrationLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[266]
+	mi := &file_skein_v1_services_proto_msgTypes[277]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15291,7 +16093,7 @@ func (x *CreateRegistrationLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateRegistrationLinkRequest.ProtoReflect.Descriptor instead.
 func (*CreateRegistrationLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{266}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{277}
 }
 
 func (x *CreateRegistrationLinkRequest) GetNote() string {
@@ -15324,7 +16126,7 @@ type CreateRegistrationLinkResponse struct {
 
 func (x *CreateRegistrationLinkResponse) Reset() {
 	*x = CreateRegistrationLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[267]
+	mi := &file_skein_v1_services_proto_msgTypes[278]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15336,7 +16138,7 @@ func (x *CreateRegistrationLinkResponse) String() string {
 func (*CreateRegistrationLinkResponse) ProtoMessage() {}
 
 func (x *CreateRegistrationLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[267]
+	mi := &file_skein_v1_services_proto_msgTypes[278]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15349,7 +16151,7 @@ func (x *CreateRegistrationLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateRegistrationLinkResponse.ProtoReflect.Descriptor instead.
 func (*CreateRegistrationLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{267}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{278}
 }
 
 func (x *CreateRegistrationLinkResponse) GetLink() *RegistrationLink {
@@ -15367,7 +16169,7 @@ type ListRegistrationLinksRequest struct {
 
 func (x *ListRegistrationLinksRequest) Reset() {
 	*x = ListRegistrationLinksRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[268]
+	mi := &file_skein_v1_services_proto_msgTypes[279]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15379,7 +16181,7 @@ func (x *ListRegistrationLinksRequest) String() string {
 func (*ListRegistrationLinksRequest) ProtoMessage() {}
 
 func (x *ListRegistrationLinksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[268]
+	mi := &file_skein_v1_services_proto_msgTypes[279]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15392,7 +16194,7 @@ func (x *ListRegistrationLinksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRegistrationLinksRequest.ProtoReflect.Descriptor instead.
 func (*ListRegistrationLinksRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{268}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{279}
 }
 
 type ListRegistrationLinksResponse struct {
@@ -15404,7 +16206,7 @@ type ListRegistrationLinksResponse struct {
 
 func (x *ListRegistrationLinksResponse) Reset() {
 	*x = ListRegistrationLinksResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[269]
+	mi := &file_skein_v1_services_proto_msgTypes[280]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15416,7 +16218,7 @@ func (x *ListRegistrationLinksResponse) String() string {
 func (*ListRegistrationLinksResponse) ProtoMessage() {}
 
 func (x *ListRegistrationLinksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[269]
+	mi := &file_skein_v1_services_proto_msgTypes[280]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15429,7 +16231,7 @@ func (x *ListRegistrationLinksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRegistrationLinksResponse.ProtoReflect.Descriptor instead.
 func (*ListRegistrationLinksResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{269}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{280}
 }
 
 func (x *ListRegistrationLinksResponse) GetLinks() []*RegistrationLink {
@@ -15448,7 +16250,7 @@ type RevokeRegistrationLinkRequest struct {
 
 func (x *RevokeRegistrationLinkRequest) Reset() {
 	*x = RevokeRegistrationLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[270]
+	mi := &file_skein_v1_services_proto_msgTypes[281]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15460,7 +16262,7 @@ func (x *RevokeRegistrationLinkRequest) String() string {
 func (*RevokeRegistrationLinkRequest) ProtoMessage() {}
 
 func (x *RevokeRegistrationLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[270]
+	mi := &file_skein_v1_services_proto_msgTypes[281]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15473,7 +16275,7 @@ func (x *RevokeRegistrationLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeRegistrationLinkRequest.ProtoReflect.Descriptor instead.
 func (*RevokeRegistrationLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{270}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{281}
 }
 
 func (x *RevokeRegistrationLinkRequest) GetId() string {
@@ -15491,7 +16293,7 @@ type RevokeRegistrationLinkResponse struct {
 
 func (x *RevokeRegistrationLinkResponse) Reset() {
 	*x = RevokeRegistrationLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[271]
+	mi := &file_skein_v1_services_proto_msgTypes[282]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15503,7 +16305,7 @@ func (x *RevokeRegistrationLinkResponse) String() string {
 func (*RevokeRegistrationLinkResponse) ProtoMessage() {}
 
 func (x *RevokeRegistrationLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[271]
+	mi := &file_skein_v1_services_proto_msgTypes[282]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15516,7 +16318,7 @@ func (x *RevokeRegistrationLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeRegistrationLinkResponse.ProtoReflect.Descriptor instead.
 func (*RevokeRegistrationLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{271}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{282}
 }
 
 type CreateResetLinkRequest struct {
@@ -15533,7 +16335,7 @@ type CreateResetLinkRequest struct {
 
 func (x *CreateResetLinkRequest) Reset() {
 	*x = CreateResetLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[272]
+	mi := &file_skein_v1_services_proto_msgTypes[283]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15545,7 +16347,7 @@ func (x *CreateResetLinkRequest) String() string {
 func (*CreateResetLinkRequest) ProtoMessage() {}
 
 func (x *CreateResetLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[272]
+	mi := &file_skein_v1_services_proto_msgTypes[283]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15558,7 +16360,7 @@ func (x *CreateResetLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateResetLinkRequest.ProtoReflect.Descriptor instead.
 func (*CreateResetLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{272}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{283}
 }
 
 func (x *CreateResetLinkRequest) GetUser() string {
@@ -15592,7 +16394,7 @@ type CreateResetLinkResponse struct {
 
 func (x *CreateResetLinkResponse) Reset() {
 	*x = CreateResetLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[273]
+	mi := &file_skein_v1_services_proto_msgTypes[284]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15604,7 +16406,7 @@ func (x *CreateResetLinkResponse) String() string {
 func (*CreateResetLinkResponse) ProtoMessage() {}
 
 func (x *CreateResetLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[273]
+	mi := &file_skein_v1_services_proto_msgTypes[284]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15617,7 +16419,7 @@ func (x *CreateResetLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateResetLinkResponse.ProtoReflect.Descriptor instead.
 func (*CreateResetLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{273}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{284}
 }
 
 func (x *CreateResetLinkResponse) GetCode() string {
@@ -15638,7 +16440,20 @@ var File_skein_v1_services_proto protoreflect.FileDescriptor
 
 const file_skein_v1_services_proto_rawDesc = "" +
 	"\n" +
-	"\x17skein/v1/services.proto\x12\bskein.v1\x1a\x14skein/v1/entry.proto\x1a\x15skein/v1/frames.proto\"\xe2\x01\n" +
+	"\x17skein/v1/services.proto\x12\bskein.v1\x1a\x14skein/v1/entry.proto\x1a\x15skein/v1/frames.proto\"\x0e\n" +
+	"\fGetMeRequest\"\xa2\x03\n" +
+	"\rGetMeResponse\x12\"\n" +
+	"\x04user\x18\x01 \x01(\v2\x0e.skein.v1.UserR\x04user\x12\x18\n" +
+	"\asession\x18\x02 \x01(\tR\asession\x12(\n" +
+	"\x04role\x18\x03 \x01(\x0e2\x14.skein.v1.ServerRoleR\x04role\x12%\n" +
+	"\x0eserver_version\x18\x04 \x01(\tR\rserverVersion\x12/\n" +
+	"\tdm_policy\x18\x05 \x01(\x0e2\x12.skein.v1.DmPolicyR\bdmPolicy\x128\n" +
+	"\fgroup_policy\x18\x06 \x01(\x0e2\x15.skein.v1.GroupPolicyR\vgroupPolicy\x125\n" +
+	"\vfind_policy\x18\a \x01(\x0e2\x14.skein.v1.FindPolicyR\n" +
+	"findPolicy\x12A\n" +
+	"\x0fpresence_policy\x18\b \x01(\x0e2\x18.skein.v1.PresencePolicyR\x0epresencePolicy\x12\x1d\n" +
+	"\n" +
+	"hide_reads\x18\t \x01(\bR\thideReads\"\xe2\x01\n" +
 	"\x06Tokens\x12\x12\n" +
 	"\x04user\x18\x01 \x01(\tR\x04user\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12!\n" +
@@ -16509,7 +17324,39 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\bsettings\x18\x01 \x01(\v2\x16.skein.v1.PushSettingsR\bsettings\"L\n" +
 	"\x16SetPushSettingsRequest\x122\n" +
 	"\bsettings\x18\x01 \x01(\v2\x16.skein.v1.PushSettingsR\bsettings\"\x19\n" +
-	"\x17SetPushSettingsResponse\"D\n" +
+	"\x17SetPushSettingsResponse\"\x88\x03\n" +
+	"\aAccount\x12\"\n" +
+	"\x04user\x18\x01 \x01(\v2\x0e.skein.v1.UserR\x04user\x12(\n" +
+	"\x04role\x18\x02 \x01(\x0e2\x14.skein.v1.ServerRoleR\x04role\x12,\n" +
+	"\x05state\x18\x03 \x01(\x0e2\x16.skein.v1.AccountStateR\x05state\x12&\n" +
+	"\x0fbanned_until_ms\x18\x04 \x01(\x03R\rbannedUntilMs\x12\x1d\n" +
+	"\n" +
+	"ban_reason\x18\x05 \x01(\tR\tbanReason\x12\"\n" +
+	"\rcreated_at_ms\x18\x06 \x01(\x03R\vcreatedAtMs\x12%\n" +
+	"\x0flast_seen_at_ms\x18\a \x01(\x03R\flastSeenAtMs\x12\x1a\n" +
+	"\bsessions\x18\b \x01(\rR\bsessions\x12#\n" +
+	"\rstorage_bytes\x18\t \x01(\x04R\fstorageBytes\x12\x1a\n" +
+	"\bpassword\x18\n" +
+	" \x01(\bR\bpassword\x12\x12\n" +
+	"\x04totp\x18\v \x01(\bR\x04totp\"W\n" +
+	"\x0eBanUserRequest\x12\x12\n" +
+	"\x04user\x18\x01 \x01(\tR\x04user\x12\x19\n" +
+	"\buntil_ms\x18\x02 \x01(\x03R\auntilMs\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"-\n" +
+	"\x0fBanUserResponse\x12\x1a\n" +
+	"\bsessions\x18\x01 \x01(\rR\bsessions\"&\n" +
+	"\x10UnbanUserRequest\x12\x12\n" +
+	"\x04user\x18\x01 \x01(\tR\x04user\"\x13\n" +
+	"\x11UnbanUserResponse\"D\n" +
+	"\x12SetDisabledRequest\x12\x12\n" +
+	"\x04user\x18\x01 \x01(\tR\x04user\x12\x1a\n" +
+	"\bdisabled\x18\x02 \x01(\bR\bdisabled\"1\n" +
+	"\x13SetDisabledResponse\x12\x1a\n" +
+	"\bsessions\x18\x01 \x01(\rR\bsessions\"T\n" +
+	"\x14SetServerRoleRequest\x12\x12\n" +
+	"\x04user\x18\x01 \x01(\tR\x04user\x12(\n" +
+	"\x04role\x18\x02 \x01(\x0e2\x14.skein.v1.ServerRoleR\x04role\"\x17\n" +
+	"\x15SetServerRoleResponse\"D\n" +
 	"\x12SetUsernameRequest\x12\x12\n" +
 	"\x04user\x18\x01 \x01(\tR\x04user\x12\x1a\n" +
 	"\busername\x18\x02 \x01(\tR\busername\"9\n" +
@@ -16565,14 +17412,18 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\bpassword\x18\x02 \x01(\tR\bpassword\x12!\n" +
 	"\fdisplay_name\x18\x03 \x01(\tR\vdisplayName\"8\n" +
 	"\x12CreateUserResponse\x12\"\n" +
-	"\x04user\x18\x01 \x01(\v2\x0e.skein.v1.UserR\x04user\"X\n" +
+	"\x04user\x18\x01 \x01(\v2\x0e.skein.v1.UserR\x04user\"\xb9\x01\n" +
 	"\x10ListUsersRequest\x12\x14\n" +
 	"\x05limit\x18\x01 \x01(\rR\x05limit\x12\x16\n" +
 	"\x06cursor\x18\x02 \x01(\tR\x06cursor\x12\x16\n" +
-	"\x06guests\x18\x03 \x01(\bR\x06guests\"M\n" +
+	"\x06guests\x18\x03 \x01(\bR\x06guests\x12\x14\n" +
+	"\x05query\x18\x04 \x01(\tR\x05query\x12,\n" +
+	"\x05state\x18\x05 \x01(\x0e2\x16.skein.v1.AccountStateR\x05state\x12\x1b\n" +
+	"\twith_role\x18\x06 \x01(\bR\bwithRole\"|\n" +
 	"\x11ListUsersResponse\x12$\n" +
 	"\x05users\x18\x01 \x03(\v2\x0e.skein.v1.UserR\x05users\x12\x12\n" +
-	"\x04next\x18\x02 \x01(\tR\x04next\"-\n" +
+	"\x04next\x18\x02 \x01(\tR\x04next\x12-\n" +
+	"\baccounts\x18\x03 \x03(\v2\x11.skein.v1.AccountR\baccounts\"-\n" +
 	"\x17ListUserSessionsRequest\x12\x12\n" +
 	"\x04user\x18\x01 \x01(\tR\x04user\"I\n" +
 	"\x18ListUserSessionsResponse\x12-\n" +
@@ -16631,7 +17482,14 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"lifetimeMs\"Q\n" +
 	"\x17CreateResetLinkResponse\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\"\n" +
-	"\rexpires_at_ms\x18\x02 \x01(\x03R\vexpiresAtMs*k\n" +
+	"\rexpires_at_ms\x18\x02 \x01(\x03R\vexpiresAtMs*\x8b\x01\n" +
+	"\n" +
+	"ServerRole\x12\x1b\n" +
+	"\x17SERVER_ROLE_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13SERVER_ROLE_AUDITOR\x10\x01\x12\x19\n" +
+	"\x15SERVER_ROLE_MODERATOR\x10\x02\x12\x15\n" +
+	"\x11SERVER_ROLE_ADMIN\x10\x03\x12\x15\n" +
+	"\x11SERVER_ROLE_OWNER\x10\x04*k\n" +
 	"\bDmPolicy\x12\x19\n" +
 	"\x15DM_POLICY_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12DM_POLICY_CONTACTS\x10\x01\x12\x16\n" +
@@ -16663,11 +17521,17 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x1bSCHEDULED_STATE_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17SCHEDULED_STATE_WAITING\x10\x01\x12\x1b\n" +
 	"\x17SCHEDULED_STATE_SENDING\x10\x02\x12\x1a\n" +
-	"\x16SCHEDULED_STATE_FAILED\x10\x03*d\n" +
+	"\x16SCHEDULED_STATE_FAILED\x10\x03*\x98\x01\n" +
+	"\fAccountState\x12\x1d\n" +
+	"\x19ACCOUNT_STATE_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14ACCOUNT_STATE_ACTIVE\x10\x01\x12\x18\n" +
+	"\x14ACCOUNT_STATE_BANNED\x10\x02\x12\x1a\n" +
+	"\x16ACCOUNT_STATE_DISABLED\x10\x03\x12\x19\n" +
+	"\x15ACCOUNT_STATE_DELETED\x10\x04*d\n" +
 	"\rRetentionKind\x12\x1e\n" +
 	"\x1aRETENTION_KIND_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13RETENTION_KIND_TIME\x10\x01\x12\x1a\n" +
-	"\x16RETENTION_KIND_FOREVER\x10\x022\xc0\x10\n" +
+	"\x16RETENTION_KIND_FOREVER\x10\x022\xfa\x10\n" +
 	"\x0eAccountService\x12A\n" +
 	"\bRegister\x12\x19.skein.v1.RegisterRequest\x1a\x1a.skein.v1.RegisterResponse\x128\n" +
 	"\x05Login\x12\x16.skein.v1.LoginRequest\x1a\x17.skein.v1.LoginResponse\x12>\n" +
@@ -16694,7 +17558,8 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\vBeginExport\x12\x1c.skein.v1.BeginExportRequest\x1a\x1d.skein.v1.BeginExportResponse\x12S\n" +
 	"\x0eChangeUsername\x12\x1f.skein.v1.ChangeUsernameRequest\x1a .skein.v1.ChangeUsernameResponse\x12P\n" +
 	"\rRegisterGuest\x12\x1e.skein.v1.RegisterGuestRequest\x1a\x1f.skein.v1.RegisterGuestResponse\x12M\n" +
-	"\fUpgradeGuest\x12\x1d.skein.v1.UpgradeGuestRequest\x1a\x1e.skein.v1.UpgradeGuestResponse2\xb1\x02\n" +
+	"\fUpgradeGuest\x12\x1d.skein.v1.UpgradeGuestRequest\x1a\x1e.skein.v1.UpgradeGuestResponse\x128\n" +
+	"\x05GetMe\x12\x16.skein.v1.GetMeRequest\x1a\x17.skein.v1.GetMeResponse2\xb1\x02\n" +
 	"\vUserService\x12A\n" +
 	"\bGetUsers\x12\x19.skein.v1.GetUsersRequest\x1a\x1a.skein.v1.GetUsersResponse\x12A\n" +
 	"\bFindUser\x12\x19.skein.v1.FindUserRequest\x1a\x1a.skein.v1.FindUserResponse\x12J\n" +
@@ -16788,7 +17653,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x13SetPushSubscription\x12$.skein.v1.SetPushSubscriptionRequest\x1a%.skein.v1.SetPushSubscriptionResponse\x12k\n" +
 	"\x16DeletePushSubscription\x12'.skein.v1.DeletePushSubscriptionRequest\x1a(.skein.v1.DeletePushSubscriptionResponse\x12V\n" +
 	"\x0fGetPushSettings\x12 .skein.v1.GetPushSettingsRequest\x1a!.skein.v1.GetPushSettingsResponse\x12V\n" +
-	"\x0fSetPushSettings\x12 .skein.v1.SetPushSettingsRequest\x1a!.skein.v1.SetPushSettingsResponse2\xde\v\n" +
+	"\x0fSetPushSettings\x12 .skein.v1.SetPushSettingsRequest\x1a!.skein.v1.SetPushSettingsResponse2\x82\x0e\n" +
 	"\fAdminService\x12G\n" +
 	"\n" +
 	"ClaimAdmin\x12\x1b.skein.v1.ClaimAdminRequest\x1a\x1c.skein.v1.ClaimAdminResponse\x12D\n" +
@@ -16810,7 +17675,11 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x15ListRegistrationLinks\x12&.skein.v1.ListRegistrationLinksRequest\x1a'.skein.v1.ListRegistrationLinksResponse\x12k\n" +
 	"\x16RevokeRegistrationLink\x12'.skein.v1.RevokeRegistrationLinkRequest\x1a(.skein.v1.RevokeRegistrationLinkResponse\x12V\n" +
 	"\x0fCreateResetLink\x12 .skein.v1.CreateResetLinkRequest\x1a!.skein.v1.CreateResetLinkResponse\x12J\n" +
-	"\vSetUsername\x12\x1c.skein.v1.SetUsernameRequest\x1a\x1d.skein.v1.SetUsernameResponseB%Z#github.com/skein-im/skein/wire;wireb\x06proto3"
+	"\vSetUsername\x12\x1c.skein.v1.SetUsernameRequest\x1a\x1d.skein.v1.SetUsernameResponse\x12>\n" +
+	"\aBanUser\x12\x18.skein.v1.BanUserRequest\x1a\x19.skein.v1.BanUserResponse\x12D\n" +
+	"\tUnbanUser\x12\x1a.skein.v1.UnbanUserRequest\x1a\x1b.skein.v1.UnbanUserResponse\x12J\n" +
+	"\vSetDisabled\x12\x1c.skein.v1.SetDisabledRequest\x1a\x1d.skein.v1.SetDisabledResponse\x12P\n" +
+	"\rSetServerRole\x12\x1e.skein.v1.SetServerRoleRequest\x1a\x1f.skein.v1.SetServerRoleResponseB%Z#github.com/skein-im/skein/wire;wireb\x06proto3"
 
 var (
 	file_skein_v1_services_proto_rawDescOnce sync.Once
@@ -16824,697 +17693,732 @@ func file_skein_v1_services_proto_rawDescGZIP() []byte {
 	return file_skein_v1_services_proto_rawDescData
 }
 
-var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 281)
+var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 9)
+var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 292)
 var file_skein_v1_services_proto_goTypes = []any{
-	(DmPolicy)(0),                          // 0: skein.v1.DmPolicy
-	(FindPolicy)(0),                        // 1: skein.v1.FindPolicy
-	(PresencePolicy)(0),                    // 2: skein.v1.PresencePolicy
-	(GroupPolicy)(0),                       // 3: skein.v1.GroupPolicy
-	(ContactState)(0),                      // 4: skein.v1.ContactState
-	(ScheduledState)(0),                    // 5: skein.v1.ScheduledState
-	(RetentionKind)(0),                     // 6: skein.v1.RetentionKind
-	(*Tokens)(nil),                         // 7: skein.v1.Tokens
-	(*RegisterRequest)(nil),                // 8: skein.v1.RegisterRequest
-	(*RegisterResponse)(nil),               // 9: skein.v1.RegisterResponse
-	(*LoginRequest)(nil),                   // 10: skein.v1.LoginRequest
-	(*LoginResponse)(nil),                  // 11: skein.v1.LoginResponse
-	(*RefreshRequest)(nil),                 // 12: skein.v1.RefreshRequest
-	(*RefreshResponse)(nil),                // 13: skein.v1.RefreshResponse
-	(*LogoutRequest)(nil),                  // 14: skein.v1.LogoutRequest
-	(*LogoutResponse)(nil),                 // 15: skein.v1.LogoutResponse
-	(*ListSessionsRequest)(nil),            // 16: skein.v1.ListSessionsRequest
-	(*ListSessionsResponse)(nil),           // 17: skein.v1.ListSessionsResponse
-	(*Session)(nil),                        // 18: skein.v1.Session
-	(*RevokeSessionRequest)(nil),           // 19: skein.v1.RevokeSessionRequest
-	(*RevokeSessionResponse)(nil),          // 20: skein.v1.RevokeSessionResponse
-	(*ChangePasswordRequest)(nil),          // 21: skein.v1.ChangePasswordRequest
-	(*ChangePasswordResponse)(nil),         // 22: skein.v1.ChangePasswordResponse
-	(*LoginWithCodeRequest)(nil),           // 23: skein.v1.LoginWithCodeRequest
-	(*LoginWithCodeResponse)(nil),          // 24: skein.v1.LoginWithCodeResponse
-	(*GetSecurityRequest)(nil),             // 25: skein.v1.GetSecurityRequest
-	(*GetSecurityResponse)(nil),            // 26: skein.v1.GetSecurityResponse
-	(*BeginTotpRequest)(nil),               // 27: skein.v1.BeginTotpRequest
-	(*BeginTotpResponse)(nil),              // 28: skein.v1.BeginTotpResponse
-	(*ConfirmTotpRequest)(nil),             // 29: skein.v1.ConfirmTotpRequest
-	(*ConfirmTotpResponse)(nil),            // 30: skein.v1.ConfirmTotpResponse
-	(*DisableTotpRequest)(nil),             // 31: skein.v1.DisableTotpRequest
-	(*DisableTotpResponse)(nil),            // 32: skein.v1.DisableTotpResponse
-	(*NewRecoveryCodesRequest)(nil),        // 33: skein.v1.NewRecoveryCodesRequest
-	(*NewRecoveryCodesResponse)(nil),       // 34: skein.v1.NewRecoveryCodesResponse
-	(*DeleteAccountRequest)(nil),           // 35: skein.v1.DeleteAccountRequest
-	(*DeleteAccountResponse)(nil),          // 36: skein.v1.DeleteAccountResponse
-	(*BeginExportRequest)(nil),             // 37: skein.v1.BeginExportRequest
-	(*BeginExportResponse)(nil),            // 38: skein.v1.BeginExportResponse
-	(*ResetPasswordRequest)(nil),           // 39: skein.v1.ResetPasswordRequest
-	(*ResetPasswordResponse)(nil),          // 40: skein.v1.ResetPasswordResponse
-	(*LoginProvider)(nil),                  // 41: skein.v1.LoginProvider
-	(*ListLoginProvidersRequest)(nil),      // 42: skein.v1.ListLoginProvidersRequest
-	(*ListLoginProvidersResponse)(nil),     // 43: skein.v1.ListLoginProvidersResponse
-	(*BeginProviderLoginRequest)(nil),      // 44: skein.v1.BeginProviderLoginRequest
-	(*BeginProviderLoginResponse)(nil),     // 45: skein.v1.BeginProviderLoginResponse
-	(*AnswerProviderLoginRequest)(nil),     // 46: skein.v1.AnswerProviderLoginRequest
-	(*AnswerProviderLoginResponse)(nil),    // 47: skein.v1.AnswerProviderLoginResponse
-	(*FinishProviderLoginRequest)(nil),     // 48: skein.v1.FinishProviderLoginRequest
-	(*FinishProviderLoginResponse)(nil),    // 49: skein.v1.FinishProviderLoginResponse
-	(*Identity)(nil),                       // 50: skein.v1.Identity
-	(*LinkIdentityRequest)(nil),            // 51: skein.v1.LinkIdentityRequest
-	(*LinkIdentityResponse)(nil),           // 52: skein.v1.LinkIdentityResponse
-	(*ListIdentitiesRequest)(nil),          // 53: skein.v1.ListIdentitiesRequest
-	(*ListIdentitiesResponse)(nil),         // 54: skein.v1.ListIdentitiesResponse
-	(*UnlinkIdentityRequest)(nil),          // 55: skein.v1.UnlinkIdentityRequest
-	(*UnlinkIdentityResponse)(nil),         // 56: skein.v1.UnlinkIdentityResponse
-	(*ChangeUsernameRequest)(nil),          // 57: skein.v1.ChangeUsernameRequest
-	(*ChangeUsernameResponse)(nil),         // 58: skein.v1.ChangeUsernameResponse
-	(*RegisterGuestRequest)(nil),           // 59: skein.v1.RegisterGuestRequest
-	(*RegisterGuestResponse)(nil),          // 60: skein.v1.RegisterGuestResponse
-	(*UpgradeGuestRequest)(nil),            // 61: skein.v1.UpgradeGuestRequest
-	(*UpgradeGuestResponse)(nil),           // 62: skein.v1.UpgradeGuestResponse
-	(*User)(nil),                           // 63: skein.v1.User
-	(*GetUsersRequest)(nil),                // 64: skein.v1.GetUsersRequest
-	(*GetUsersResponse)(nil),               // 65: skein.v1.GetUsersResponse
-	(*FindUserRequest)(nil),                // 66: skein.v1.FindUserRequest
-	(*FindUserResponse)(nil),               // 67: skein.v1.FindUserResponse
-	(*SearchUsersRequest)(nil),             // 68: skein.v1.SearchUsersRequest
-	(*SearchUsersResponse)(nil),            // 69: skein.v1.SearchUsersResponse
-	(*UpdateProfileRequest)(nil),           // 70: skein.v1.UpdateProfileRequest
-	(*UpdateProfileResponse)(nil),          // 71: skein.v1.UpdateProfileResponse
-	(*Contact)(nil),                        // 72: skein.v1.Contact
-	(*RequestContactRequest)(nil),          // 73: skein.v1.RequestContactRequest
-	(*RequestContactResponse)(nil),         // 74: skein.v1.RequestContactResponse
-	(*AcceptContactRequest)(nil),           // 75: skein.v1.AcceptContactRequest
-	(*AcceptContactResponse)(nil),          // 76: skein.v1.AcceptContactResponse
-	(*RefuseContactRequest)(nil),           // 77: skein.v1.RefuseContactRequest
-	(*RefuseContactResponse)(nil),          // 78: skein.v1.RefuseContactResponse
-	(*RemoveContactRequest)(nil),           // 79: skein.v1.RemoveContactRequest
-	(*RemoveContactResponse)(nil),          // 80: skein.v1.RemoveContactResponse
-	(*BlockUserRequest)(nil),               // 81: skein.v1.BlockUserRequest
-	(*BlockUserResponse)(nil),              // 82: skein.v1.BlockUserResponse
-	(*UnblockUserRequest)(nil),             // 83: skein.v1.UnblockUserRequest
-	(*UnblockUserResponse)(nil),            // 84: skein.v1.UnblockUserResponse
-	(*SetRemarkRequest)(nil),               // 85: skein.v1.SetRemarkRequest
-	(*SetRemarkResponse)(nil),              // 86: skein.v1.SetRemarkResponse
-	(*SetTagsRequest)(nil),                 // 87: skein.v1.SetTagsRequest
-	(*SetTagsResponse)(nil),                // 88: skein.v1.SetTagsResponse
-	(*ListContactsRequest)(nil),            // 89: skein.v1.ListContactsRequest
-	(*ListContactsResponse)(nil),           // 90: skein.v1.ListContactsResponse
-	(*Group)(nil),                          // 91: skein.v1.Group
-	(*Member)(nil),                         // 92: skein.v1.Member
-	(*CreateGroupRequest)(nil),             // 93: skein.v1.CreateGroupRequest
-	(*CreateGroupResponse)(nil),            // 94: skein.v1.CreateGroupResponse
-	(*GetGroupRequest)(nil),                // 95: skein.v1.GetGroupRequest
-	(*GetGroupResponse)(nil),               // 96: skein.v1.GetGroupResponse
-	(*RenameGroupRequest)(nil),             // 97: skein.v1.RenameGroupRequest
-	(*RenameGroupResponse)(nil),            // 98: skein.v1.RenameGroupResponse
-	(*UpdateGroupRequest)(nil),             // 99: skein.v1.UpdateGroupRequest
-	(*UpdateGroupResponse)(nil),            // 100: skein.v1.UpdateGroupResponse
-	(*ListMembersRequest)(nil),             // 101: skein.v1.ListMembersRequest
-	(*ListMembersResponse)(nil),            // 102: skein.v1.ListMembersResponse
-	(*AddMembersRequest)(nil),              // 103: skein.v1.AddMembersRequest
-	(*AddMembersResponse)(nil),             // 104: skein.v1.AddMembersResponse
-	(*RemoveMembersRequest)(nil),           // 105: skein.v1.RemoveMembersRequest
-	(*RemoveMembersResponse)(nil),          // 106: skein.v1.RemoveMembersResponse
-	(*LeaveGroupRequest)(nil),              // 107: skein.v1.LeaveGroupRequest
-	(*LeaveGroupResponse)(nil),             // 108: skein.v1.LeaveGroupResponse
-	(*DismissGroupRequest)(nil),            // 109: skein.v1.DismissGroupRequest
-	(*DismissGroupResponse)(nil),           // 110: skein.v1.DismissGroupResponse
-	(*SetNicknameRequest)(nil),             // 111: skein.v1.SetNicknameRequest
-	(*SetNicknameResponse)(nil),            // 112: skein.v1.SetNicknameResponse
-	(*SetRoleRequest)(nil),                 // 113: skein.v1.SetRoleRequest
-	(*SetRoleResponse)(nil),                // 114: skein.v1.SetRoleResponse
-	(*TransferOwnershipRequest)(nil),       // 115: skein.v1.TransferOwnershipRequest
-	(*TransferOwnershipResponse)(nil),      // 116: skein.v1.TransferOwnershipResponse
-	(*MuteMemberRequest)(nil),              // 117: skein.v1.MuteMemberRequest
-	(*MuteMemberResponse)(nil),             // 118: skein.v1.MuteMemberResponse
-	(*Ban)(nil),                            // 119: skein.v1.Ban
-	(*BanMemberRequest)(nil),               // 120: skein.v1.BanMemberRequest
-	(*BanMemberResponse)(nil),              // 121: skein.v1.BanMemberResponse
-	(*UnbanMemberRequest)(nil),             // 122: skein.v1.UnbanMemberRequest
-	(*UnbanMemberResponse)(nil),            // 123: skein.v1.UnbanMemberResponse
-	(*ListBansRequest)(nil),                // 124: skein.v1.ListBansRequest
-	(*ListBansResponse)(nil),               // 125: skein.v1.ListBansResponse
-	(*Invitation)(nil),                     // 126: skein.v1.Invitation
-	(*ListInvitationsRequest)(nil),         // 127: skein.v1.ListInvitationsRequest
-	(*ListInvitationsResponse)(nil),        // 128: skein.v1.ListInvitationsResponse
-	(*AcceptInvitationRequest)(nil),        // 129: skein.v1.AcceptInvitationRequest
-	(*AcceptInvitationResponse)(nil),       // 130: skein.v1.AcceptInvitationResponse
-	(*RefuseInvitationRequest)(nil),        // 131: skein.v1.RefuseInvitationRequest
-	(*RefuseInvitationResponse)(nil),       // 132: skein.v1.RefuseInvitationResponse
-	(*InviteLink)(nil),                     // 133: skein.v1.InviteLink
-	(*CreateInviteLinkRequest)(nil),        // 134: skein.v1.CreateInviteLinkRequest
-	(*CreateInviteLinkResponse)(nil),       // 135: skein.v1.CreateInviteLinkResponse
-	(*ListInviteLinksRequest)(nil),         // 136: skein.v1.ListInviteLinksRequest
-	(*ListInviteLinksResponse)(nil),        // 137: skein.v1.ListInviteLinksResponse
-	(*RevokeInviteLinkRequest)(nil),        // 138: skein.v1.RevokeInviteLinkRequest
-	(*RevokeInviteLinkResponse)(nil),       // 139: skein.v1.RevokeInviteLinkResponse
-	(*GetInviteLinkRequest)(nil),           // 140: skein.v1.GetInviteLinkRequest
-	(*GetInviteLinkResponse)(nil),          // 141: skein.v1.GetInviteLinkResponse
-	(*JoinByLinkRequest)(nil),              // 142: skein.v1.JoinByLinkRequest
-	(*JoinByLinkResponse)(nil),             // 143: skein.v1.JoinByLinkResponse
-	(*JoinRequest)(nil),                    // 144: skein.v1.JoinRequest
-	(*RequestToJoinRequest)(nil),           // 145: skein.v1.RequestToJoinRequest
-	(*RequestToJoinResponse)(nil),          // 146: skein.v1.RequestToJoinResponse
-	(*WithdrawJoinRequest)(nil),            // 147: skein.v1.WithdrawJoinRequest
-	(*WithdrawJoinResponse)(nil),           // 148: skein.v1.WithdrawJoinResponse
-	(*ListJoinRequestsRequest)(nil),        // 149: skein.v1.ListJoinRequestsRequest
-	(*ListJoinRequestsResponse)(nil),       // 150: skein.v1.ListJoinRequestsResponse
-	(*ApproveJoinRequest)(nil),             // 151: skein.v1.ApproveJoinRequest
-	(*ApproveJoinResponse)(nil),            // 152: skein.v1.ApproveJoinResponse
-	(*RefuseJoinRequest)(nil),              // 153: skein.v1.RefuseJoinRequest
-	(*RefuseJoinResponse)(nil),             // 154: skein.v1.RefuseJoinResponse
-	(*ListStickersRequest)(nil),            // 155: skein.v1.ListStickersRequest
-	(*ListStickersResponse)(nil),           // 156: skein.v1.ListStickersResponse
-	(*StickerPack)(nil),                    // 157: skein.v1.StickerPack
-	(*Sticker)(nil),                        // 158: skein.v1.Sticker
-	(*CustomEmoji)(nil),                    // 159: skein.v1.CustomEmoji
-	(*MediaPlace)(nil),                     // 160: skein.v1.MediaPlace
-	(*GetMediaRequest)(nil),                // 161: skein.v1.GetMediaRequest
-	(*GetMediaResponse)(nil),               // 162: skein.v1.GetMediaResponse
-	(*LinkMediaRequest)(nil),               // 163: skein.v1.LinkMediaRequest
-	(*LinkMediaResponse)(nil),              // 164: skein.v1.LinkMediaResponse
-	(*DeleteMediaRequest)(nil),             // 165: skein.v1.DeleteMediaRequest
-	(*DeleteMediaResponse)(nil),            // 166: skein.v1.DeleteMediaResponse
-	(*SendMessageRequest)(nil),             // 167: skein.v1.SendMessageRequest
-	(*SendMessageResponse)(nil),            // 168: skein.v1.SendMessageResponse
-	(*StreamMessageRequest)(nil),           // 169: skein.v1.StreamMessageRequest
-	(*StreamMessageResponse)(nil),          // 170: skein.v1.StreamMessageResponse
-	(*RecallMessageRequest)(nil),           // 171: skein.v1.RecallMessageRequest
-	(*RecallMessageResponse)(nil),          // 172: skein.v1.RecallMessageResponse
-	(*EditMessageRequest)(nil),             // 173: skein.v1.EditMessageRequest
-	(*EditMessageResponse)(nil),            // 174: skein.v1.EditMessageResponse
-	(*ListEditsRequest)(nil),               // 175: skein.v1.ListEditsRequest
-	(*ListEditsResponse)(nil),              // 176: skein.v1.ListEditsResponse
-	(*Edited)(nil),                         // 177: skein.v1.Edited
-	(*ReactToMessageRequest)(nil),          // 178: skein.v1.ReactToMessageRequest
-	(*ReactToMessageResponse)(nil),         // 179: skein.v1.ReactToMessageResponse
-	(*ListReactionsRequest)(nil),           // 180: skein.v1.ListReactionsRequest
-	(*ListReactionsResponse)(nil),          // 181: skein.v1.ListReactionsResponse
-	(*ListReadersRequest)(nil),             // 182: skein.v1.ListReadersRequest
-	(*ListReadersResponse)(nil),            // 183: skein.v1.ListReadersResponse
-	(*Reacted)(nil),                        // 184: skein.v1.Reacted
-	(*VoteInPollRequest)(nil),              // 185: skein.v1.VoteInPollRequest
-	(*VoteInPollResponse)(nil),             // 186: skein.v1.VoteInPollResponse
-	(*EndPollRequest)(nil),                 // 187: skein.v1.EndPollRequest
-	(*EndPollResponse)(nil),                // 188: skein.v1.EndPollResponse
-	(*ListVotesRequest)(nil),               // 189: skein.v1.ListVotesRequest
-	(*ListVotesResponse)(nil),              // 190: skein.v1.ListVotesResponse
-	(*ForwardMessagesRequest)(nil),         // 191: skein.v1.ForwardMessagesRequest
-	(*ForwardSource)(nil),                  // 192: skein.v1.ForwardSource
-	(*ForwardMerge)(nil),                   // 193: skein.v1.ForwardMerge
-	(*ForwardMessagesResponse)(nil),        // 194: skein.v1.ForwardMessagesResponse
-	(*Forwarded)(nil),                      // 195: skein.v1.Forwarded
-	(*PinMessageRequest)(nil),              // 196: skein.v1.PinMessageRequest
-	(*PinMessageResponse)(nil),             // 197: skein.v1.PinMessageResponse
-	(*ListPinsRequest)(nil),                // 198: skein.v1.ListPinsRequest
-	(*ListPinsResponse)(nil),               // 199: skein.v1.ListPinsResponse
-	(*ListThreadRequest)(nil),              // 200: skein.v1.ListThreadRequest
-	(*ListThreadResponse)(nil),             // 201: skein.v1.ListThreadResponse
-	(*ListThreadsRequest)(nil),             // 202: skein.v1.ListThreadsRequest
-	(*ListThreadsResponse)(nil),            // 203: skein.v1.ListThreadsResponse
-	(*Thread)(nil),                         // 204: skein.v1.Thread
-	(*ScheduleMessageRequest)(nil),         // 205: skein.v1.ScheduleMessageRequest
-	(*ScheduleMessageResponse)(nil),        // 206: skein.v1.ScheduleMessageResponse
-	(*Scheduled)(nil),                      // 207: skein.v1.Scheduled
-	(*ListScheduledRequest)(nil),           // 208: skein.v1.ListScheduledRequest
-	(*ListScheduledResponse)(nil),          // 209: skein.v1.ListScheduledResponse
-	(*ChangeScheduledRequest)(nil),         // 210: skein.v1.ChangeScheduledRequest
-	(*ChangeScheduledResponse)(nil),        // 211: skein.v1.ChangeScheduledResponse
-	(*CancelScheduledRequest)(nil),         // 212: skein.v1.CancelScheduledRequest
-	(*CancelScheduledResponse)(nil),        // 213: skein.v1.CancelScheduledResponse
-	(*Voted)(nil),                          // 214: skein.v1.Voted
-	(*ListMentionsRequest)(nil),            // 215: skein.v1.ListMentionsRequest
-	(*ListMentionsResponse)(nil),           // 216: skein.v1.ListMentionsResponse
-	(*SearchMessagesRequest)(nil),          // 217: skein.v1.SearchMessagesRequest
-	(*SearchMessagesResponse)(nil),         // 218: skein.v1.SearchMessagesResponse
-	(*FoundMessage)(nil),                   // 219: skein.v1.FoundMessage
-	(*TextMatch)(nil),                      // 220: skein.v1.TextMatch
-	(*ListEntriesRequest)(nil),             // 221: skein.v1.ListEntriesRequest
-	(*ListEntriesResponse)(nil),            // 222: skein.v1.ListEntriesResponse
-	(*ListConversationsRequest)(nil),       // 223: skein.v1.ListConversationsRequest
-	(*ListConversationsResponse)(nil),      // 224: skein.v1.ListConversationsResponse
-	(*MarkReadRequest)(nil),                // 225: skein.v1.MarkReadRequest
-	(*MarkReadResponse)(nil),               // 226: skein.v1.MarkReadResponse
-	(*SetMyStateRequest)(nil),              // 227: skein.v1.SetMyStateRequest
-	(*SetThread)(nil),                      // 228: skein.v1.SetThread
-	(*SetLifetimeRequest)(nil),             // 229: skein.v1.SetLifetimeRequest
-	(*SetLifetimeResponse)(nil),            // 230: skein.v1.SetLifetimeResponse
-	(*SetMyStateResponse)(nil),             // 231: skein.v1.SetMyStateResponse
-	(*GetPushKeyRequest)(nil),              // 232: skein.v1.GetPushKeyRequest
-	(*GetPushKeyResponse)(nil),             // 233: skein.v1.GetPushKeyResponse
-	(*SetPushSubscriptionRequest)(nil),     // 234: skein.v1.SetPushSubscriptionRequest
-	(*SetPushSubscriptionResponse)(nil),    // 235: skein.v1.SetPushSubscriptionResponse
-	(*DeletePushSubscriptionRequest)(nil),  // 236: skein.v1.DeletePushSubscriptionRequest
-	(*DeletePushSubscriptionResponse)(nil), // 237: skein.v1.DeletePushSubscriptionResponse
-	(*PushSettings)(nil),                   // 238: skein.v1.PushSettings
-	(*GetPushSettingsRequest)(nil),         // 239: skein.v1.GetPushSettingsRequest
-	(*GetPushSettingsResponse)(nil),        // 240: skein.v1.GetPushSettingsResponse
-	(*SetPushSettingsRequest)(nil),         // 241: skein.v1.SetPushSettingsRequest
-	(*SetPushSettingsResponse)(nil),        // 242: skein.v1.SetPushSettingsResponse
-	(*SetUsernameRequest)(nil),             // 243: skein.v1.SetUsernameRequest
-	(*SetUsernameResponse)(nil),            // 244: skein.v1.SetUsernameResponse
-	(*SetStickerPackRequest)(nil),          // 245: skein.v1.SetStickerPackRequest
-	(*NewSticker)(nil),                     // 246: skein.v1.NewSticker
-	(*SetStickerPackResponse)(nil),         // 247: skein.v1.SetStickerPackResponse
-	(*SetCustomEmojiRequest)(nil),          // 248: skein.v1.SetCustomEmojiRequest
-	(*SetCustomEmojiResponse)(nil),         // 249: skein.v1.SetCustomEmojiResponse
-	(*SetRetentionRequest)(nil),            // 250: skein.v1.SetRetentionRequest
-	(*SetRetentionResponse)(nil),           // 251: skein.v1.SetRetentionResponse
-	(*GetRetentionRequest)(nil),            // 252: skein.v1.GetRetentionRequest
-	(*GetRetentionResponse)(nil),           // 253: skein.v1.GetRetentionResponse
-	(*ClaimAdminRequest)(nil),              // 254: skein.v1.ClaimAdminRequest
-	(*ClaimAdminResponse)(nil),             // 255: skein.v1.ClaimAdminResponse
-	(*MintTokenRequest)(nil),               // 256: skein.v1.MintTokenRequest
-	(*MintTokenResponse)(nil),              // 257: skein.v1.MintTokenResponse
-	(*CreateUserRequest)(nil),              // 258: skein.v1.CreateUserRequest
-	(*CreateUserResponse)(nil),             // 259: skein.v1.CreateUserResponse
-	(*ListUsersRequest)(nil),               // 260: skein.v1.ListUsersRequest
-	(*ListUsersResponse)(nil),              // 261: skein.v1.ListUsersResponse
-	(*ListUserSessionsRequest)(nil),        // 262: skein.v1.ListUserSessionsRequest
-	(*ListUserSessionsResponse)(nil),       // 263: skein.v1.ListUserSessionsResponse
-	(*KickUserRequest)(nil),                // 264: skein.v1.KickUserRequest
-	(*KickUserResponse)(nil),               // 265: skein.v1.KickUserResponse
-	(*EraseUserRequest)(nil),               // 266: skein.v1.EraseUserRequest
-	(*EraseUserResponse)(nil),              // 267: skein.v1.EraseUserResponse
-	(*ExportUserRequest)(nil),              // 268: skein.v1.ExportUserRequest
-	(*ExportUserResponse)(nil),             // 269: skein.v1.ExportUserResponse
-	(*CreateGroupForRequest)(nil),          // 270: skein.v1.CreateGroupForRequest
-	(*CreateGroupForResponse)(nil),         // 271: skein.v1.CreateGroupForResponse
-	(*RegistrationLink)(nil),               // 272: skein.v1.RegistrationLink
-	(*CreateRegistrationLinkRequest)(nil),  // 273: skein.v1.CreateRegistrationLinkRequest
-	(*CreateRegistrationLinkResponse)(nil), // 274: skein.v1.CreateRegistrationLinkResponse
-	(*ListRegistrationLinksRequest)(nil),   // 275: skein.v1.ListRegistrationLinksRequest
-	(*ListRegistrationLinksResponse)(nil),  // 276: skein.v1.ListRegistrationLinksResponse
-	(*RevokeRegistrationLinkRequest)(nil),  // 277: skein.v1.RevokeRegistrationLinkRequest
-	(*RevokeRegistrationLinkResponse)(nil), // 278: skein.v1.RevokeRegistrationLinkResponse
-	(*CreateResetLinkRequest)(nil),         // 279: skein.v1.CreateResetLinkRequest
-	(*CreateResetLinkResponse)(nil),        // 280: skein.v1.CreateResetLinkResponse
-	nil,                                    // 281: skein.v1.User.ExtraEntry
-	nil,                                    // 282: skein.v1.UpdateProfileRequest.ExtraEntry
-	nil,                                    // 283: skein.v1.Group.ExtraEntry
-	nil,                                    // 284: skein.v1.UpdateGroupRequest.ExtraEntry
-	nil,                                    // 285: skein.v1.SendMessageRequest.ExtraEntry
-	nil,                                    // 286: skein.v1.EditMessageRequest.ExtraEntry
-	nil,                                    // 287: skein.v1.Edited.ExtraEntry
-	(*Device)(nil),                         // 288: skein.v1.Device
-	(Role)(0),                              // 289: skein.v1.Role
-	(GroupPower)(0),                        // 290: skein.v1.GroupPower
-	(JoinMode)(0),                          // 291: skein.v1.JoinMode
-	(GroupHistory)(0),                      // 292: skein.v1.GroupHistory
-	(*Media)(nil),                          // 293: skein.v1.Media
-	(*Content)(nil),                        // 294: skein.v1.Content
-	(*Poll)(nil),                           // 295: skein.v1.Poll
-	(GroupMention)(0),                      // 296: skein.v1.GroupMention
-	(*Error)(nil),                          // 297: skein.v1.Error
-	(*Entry)(nil),                          // 298: skein.v1.Entry
-	(*Newest)(nil),                         // 299: skein.v1.Newest
-	(*SyncDelta)(nil),                      // 300: skein.v1.SyncDelta
-	(PushLevel)(0),                         // 301: skein.v1.PushLevel
-	(*MyState)(nil),                        // 302: skein.v1.MyState
-	(*GroupChange)(nil),                    // 303: skein.v1.GroupChange
+	(ServerRole)(0),                        // 0: skein.v1.ServerRole
+	(DmPolicy)(0),                          // 1: skein.v1.DmPolicy
+	(FindPolicy)(0),                        // 2: skein.v1.FindPolicy
+	(PresencePolicy)(0),                    // 3: skein.v1.PresencePolicy
+	(GroupPolicy)(0),                       // 4: skein.v1.GroupPolicy
+	(ContactState)(0),                      // 5: skein.v1.ContactState
+	(ScheduledState)(0),                    // 6: skein.v1.ScheduledState
+	(AccountState)(0),                      // 7: skein.v1.AccountState
+	(RetentionKind)(0),                     // 8: skein.v1.RetentionKind
+	(*GetMeRequest)(nil),                   // 9: skein.v1.GetMeRequest
+	(*GetMeResponse)(nil),                  // 10: skein.v1.GetMeResponse
+	(*Tokens)(nil),                         // 11: skein.v1.Tokens
+	(*RegisterRequest)(nil),                // 12: skein.v1.RegisterRequest
+	(*RegisterResponse)(nil),               // 13: skein.v1.RegisterResponse
+	(*LoginRequest)(nil),                   // 14: skein.v1.LoginRequest
+	(*LoginResponse)(nil),                  // 15: skein.v1.LoginResponse
+	(*RefreshRequest)(nil),                 // 16: skein.v1.RefreshRequest
+	(*RefreshResponse)(nil),                // 17: skein.v1.RefreshResponse
+	(*LogoutRequest)(nil),                  // 18: skein.v1.LogoutRequest
+	(*LogoutResponse)(nil),                 // 19: skein.v1.LogoutResponse
+	(*ListSessionsRequest)(nil),            // 20: skein.v1.ListSessionsRequest
+	(*ListSessionsResponse)(nil),           // 21: skein.v1.ListSessionsResponse
+	(*Session)(nil),                        // 22: skein.v1.Session
+	(*RevokeSessionRequest)(nil),           // 23: skein.v1.RevokeSessionRequest
+	(*RevokeSessionResponse)(nil),          // 24: skein.v1.RevokeSessionResponse
+	(*ChangePasswordRequest)(nil),          // 25: skein.v1.ChangePasswordRequest
+	(*ChangePasswordResponse)(nil),         // 26: skein.v1.ChangePasswordResponse
+	(*LoginWithCodeRequest)(nil),           // 27: skein.v1.LoginWithCodeRequest
+	(*LoginWithCodeResponse)(nil),          // 28: skein.v1.LoginWithCodeResponse
+	(*GetSecurityRequest)(nil),             // 29: skein.v1.GetSecurityRequest
+	(*GetSecurityResponse)(nil),            // 30: skein.v1.GetSecurityResponse
+	(*BeginTotpRequest)(nil),               // 31: skein.v1.BeginTotpRequest
+	(*BeginTotpResponse)(nil),              // 32: skein.v1.BeginTotpResponse
+	(*ConfirmTotpRequest)(nil),             // 33: skein.v1.ConfirmTotpRequest
+	(*ConfirmTotpResponse)(nil),            // 34: skein.v1.ConfirmTotpResponse
+	(*DisableTotpRequest)(nil),             // 35: skein.v1.DisableTotpRequest
+	(*DisableTotpResponse)(nil),            // 36: skein.v1.DisableTotpResponse
+	(*NewRecoveryCodesRequest)(nil),        // 37: skein.v1.NewRecoveryCodesRequest
+	(*NewRecoveryCodesResponse)(nil),       // 38: skein.v1.NewRecoveryCodesResponse
+	(*DeleteAccountRequest)(nil),           // 39: skein.v1.DeleteAccountRequest
+	(*DeleteAccountResponse)(nil),          // 40: skein.v1.DeleteAccountResponse
+	(*BeginExportRequest)(nil),             // 41: skein.v1.BeginExportRequest
+	(*BeginExportResponse)(nil),            // 42: skein.v1.BeginExportResponse
+	(*ResetPasswordRequest)(nil),           // 43: skein.v1.ResetPasswordRequest
+	(*ResetPasswordResponse)(nil),          // 44: skein.v1.ResetPasswordResponse
+	(*LoginProvider)(nil),                  // 45: skein.v1.LoginProvider
+	(*ListLoginProvidersRequest)(nil),      // 46: skein.v1.ListLoginProvidersRequest
+	(*ListLoginProvidersResponse)(nil),     // 47: skein.v1.ListLoginProvidersResponse
+	(*BeginProviderLoginRequest)(nil),      // 48: skein.v1.BeginProviderLoginRequest
+	(*BeginProviderLoginResponse)(nil),     // 49: skein.v1.BeginProviderLoginResponse
+	(*AnswerProviderLoginRequest)(nil),     // 50: skein.v1.AnswerProviderLoginRequest
+	(*AnswerProviderLoginResponse)(nil),    // 51: skein.v1.AnswerProviderLoginResponse
+	(*FinishProviderLoginRequest)(nil),     // 52: skein.v1.FinishProviderLoginRequest
+	(*FinishProviderLoginResponse)(nil),    // 53: skein.v1.FinishProviderLoginResponse
+	(*Identity)(nil),                       // 54: skein.v1.Identity
+	(*LinkIdentityRequest)(nil),            // 55: skein.v1.LinkIdentityRequest
+	(*LinkIdentityResponse)(nil),           // 56: skein.v1.LinkIdentityResponse
+	(*ListIdentitiesRequest)(nil),          // 57: skein.v1.ListIdentitiesRequest
+	(*ListIdentitiesResponse)(nil),         // 58: skein.v1.ListIdentitiesResponse
+	(*UnlinkIdentityRequest)(nil),          // 59: skein.v1.UnlinkIdentityRequest
+	(*UnlinkIdentityResponse)(nil),         // 60: skein.v1.UnlinkIdentityResponse
+	(*ChangeUsernameRequest)(nil),          // 61: skein.v1.ChangeUsernameRequest
+	(*ChangeUsernameResponse)(nil),         // 62: skein.v1.ChangeUsernameResponse
+	(*RegisterGuestRequest)(nil),           // 63: skein.v1.RegisterGuestRequest
+	(*RegisterGuestResponse)(nil),          // 64: skein.v1.RegisterGuestResponse
+	(*UpgradeGuestRequest)(nil),            // 65: skein.v1.UpgradeGuestRequest
+	(*UpgradeGuestResponse)(nil),           // 66: skein.v1.UpgradeGuestResponse
+	(*User)(nil),                           // 67: skein.v1.User
+	(*GetUsersRequest)(nil),                // 68: skein.v1.GetUsersRequest
+	(*GetUsersResponse)(nil),               // 69: skein.v1.GetUsersResponse
+	(*FindUserRequest)(nil),                // 70: skein.v1.FindUserRequest
+	(*FindUserResponse)(nil),               // 71: skein.v1.FindUserResponse
+	(*SearchUsersRequest)(nil),             // 72: skein.v1.SearchUsersRequest
+	(*SearchUsersResponse)(nil),            // 73: skein.v1.SearchUsersResponse
+	(*UpdateProfileRequest)(nil),           // 74: skein.v1.UpdateProfileRequest
+	(*UpdateProfileResponse)(nil),          // 75: skein.v1.UpdateProfileResponse
+	(*Contact)(nil),                        // 76: skein.v1.Contact
+	(*RequestContactRequest)(nil),          // 77: skein.v1.RequestContactRequest
+	(*RequestContactResponse)(nil),         // 78: skein.v1.RequestContactResponse
+	(*AcceptContactRequest)(nil),           // 79: skein.v1.AcceptContactRequest
+	(*AcceptContactResponse)(nil),          // 80: skein.v1.AcceptContactResponse
+	(*RefuseContactRequest)(nil),           // 81: skein.v1.RefuseContactRequest
+	(*RefuseContactResponse)(nil),          // 82: skein.v1.RefuseContactResponse
+	(*RemoveContactRequest)(nil),           // 83: skein.v1.RemoveContactRequest
+	(*RemoveContactResponse)(nil),          // 84: skein.v1.RemoveContactResponse
+	(*BlockUserRequest)(nil),               // 85: skein.v1.BlockUserRequest
+	(*BlockUserResponse)(nil),              // 86: skein.v1.BlockUserResponse
+	(*UnblockUserRequest)(nil),             // 87: skein.v1.UnblockUserRequest
+	(*UnblockUserResponse)(nil),            // 88: skein.v1.UnblockUserResponse
+	(*SetRemarkRequest)(nil),               // 89: skein.v1.SetRemarkRequest
+	(*SetRemarkResponse)(nil),              // 90: skein.v1.SetRemarkResponse
+	(*SetTagsRequest)(nil),                 // 91: skein.v1.SetTagsRequest
+	(*SetTagsResponse)(nil),                // 92: skein.v1.SetTagsResponse
+	(*ListContactsRequest)(nil),            // 93: skein.v1.ListContactsRequest
+	(*ListContactsResponse)(nil),           // 94: skein.v1.ListContactsResponse
+	(*Group)(nil),                          // 95: skein.v1.Group
+	(*Member)(nil),                         // 96: skein.v1.Member
+	(*CreateGroupRequest)(nil),             // 97: skein.v1.CreateGroupRequest
+	(*CreateGroupResponse)(nil),            // 98: skein.v1.CreateGroupResponse
+	(*GetGroupRequest)(nil),                // 99: skein.v1.GetGroupRequest
+	(*GetGroupResponse)(nil),               // 100: skein.v1.GetGroupResponse
+	(*RenameGroupRequest)(nil),             // 101: skein.v1.RenameGroupRequest
+	(*RenameGroupResponse)(nil),            // 102: skein.v1.RenameGroupResponse
+	(*UpdateGroupRequest)(nil),             // 103: skein.v1.UpdateGroupRequest
+	(*UpdateGroupResponse)(nil),            // 104: skein.v1.UpdateGroupResponse
+	(*ListMembersRequest)(nil),             // 105: skein.v1.ListMembersRequest
+	(*ListMembersResponse)(nil),            // 106: skein.v1.ListMembersResponse
+	(*AddMembersRequest)(nil),              // 107: skein.v1.AddMembersRequest
+	(*AddMembersResponse)(nil),             // 108: skein.v1.AddMembersResponse
+	(*RemoveMembersRequest)(nil),           // 109: skein.v1.RemoveMembersRequest
+	(*RemoveMembersResponse)(nil),          // 110: skein.v1.RemoveMembersResponse
+	(*LeaveGroupRequest)(nil),              // 111: skein.v1.LeaveGroupRequest
+	(*LeaveGroupResponse)(nil),             // 112: skein.v1.LeaveGroupResponse
+	(*DismissGroupRequest)(nil),            // 113: skein.v1.DismissGroupRequest
+	(*DismissGroupResponse)(nil),           // 114: skein.v1.DismissGroupResponse
+	(*SetNicknameRequest)(nil),             // 115: skein.v1.SetNicknameRequest
+	(*SetNicknameResponse)(nil),            // 116: skein.v1.SetNicknameResponse
+	(*SetRoleRequest)(nil),                 // 117: skein.v1.SetRoleRequest
+	(*SetRoleResponse)(nil),                // 118: skein.v1.SetRoleResponse
+	(*TransferOwnershipRequest)(nil),       // 119: skein.v1.TransferOwnershipRequest
+	(*TransferOwnershipResponse)(nil),      // 120: skein.v1.TransferOwnershipResponse
+	(*MuteMemberRequest)(nil),              // 121: skein.v1.MuteMemberRequest
+	(*MuteMemberResponse)(nil),             // 122: skein.v1.MuteMemberResponse
+	(*Ban)(nil),                            // 123: skein.v1.Ban
+	(*BanMemberRequest)(nil),               // 124: skein.v1.BanMemberRequest
+	(*BanMemberResponse)(nil),              // 125: skein.v1.BanMemberResponse
+	(*UnbanMemberRequest)(nil),             // 126: skein.v1.UnbanMemberRequest
+	(*UnbanMemberResponse)(nil),            // 127: skein.v1.UnbanMemberResponse
+	(*ListBansRequest)(nil),                // 128: skein.v1.ListBansRequest
+	(*ListBansResponse)(nil),               // 129: skein.v1.ListBansResponse
+	(*Invitation)(nil),                     // 130: skein.v1.Invitation
+	(*ListInvitationsRequest)(nil),         // 131: skein.v1.ListInvitationsRequest
+	(*ListInvitationsResponse)(nil),        // 132: skein.v1.ListInvitationsResponse
+	(*AcceptInvitationRequest)(nil),        // 133: skein.v1.AcceptInvitationRequest
+	(*AcceptInvitationResponse)(nil),       // 134: skein.v1.AcceptInvitationResponse
+	(*RefuseInvitationRequest)(nil),        // 135: skein.v1.RefuseInvitationRequest
+	(*RefuseInvitationResponse)(nil),       // 136: skein.v1.RefuseInvitationResponse
+	(*InviteLink)(nil),                     // 137: skein.v1.InviteLink
+	(*CreateInviteLinkRequest)(nil),        // 138: skein.v1.CreateInviteLinkRequest
+	(*CreateInviteLinkResponse)(nil),       // 139: skein.v1.CreateInviteLinkResponse
+	(*ListInviteLinksRequest)(nil),         // 140: skein.v1.ListInviteLinksRequest
+	(*ListInviteLinksResponse)(nil),        // 141: skein.v1.ListInviteLinksResponse
+	(*RevokeInviteLinkRequest)(nil),        // 142: skein.v1.RevokeInviteLinkRequest
+	(*RevokeInviteLinkResponse)(nil),       // 143: skein.v1.RevokeInviteLinkResponse
+	(*GetInviteLinkRequest)(nil),           // 144: skein.v1.GetInviteLinkRequest
+	(*GetInviteLinkResponse)(nil),          // 145: skein.v1.GetInviteLinkResponse
+	(*JoinByLinkRequest)(nil),              // 146: skein.v1.JoinByLinkRequest
+	(*JoinByLinkResponse)(nil),             // 147: skein.v1.JoinByLinkResponse
+	(*JoinRequest)(nil),                    // 148: skein.v1.JoinRequest
+	(*RequestToJoinRequest)(nil),           // 149: skein.v1.RequestToJoinRequest
+	(*RequestToJoinResponse)(nil),          // 150: skein.v1.RequestToJoinResponse
+	(*WithdrawJoinRequest)(nil),            // 151: skein.v1.WithdrawJoinRequest
+	(*WithdrawJoinResponse)(nil),           // 152: skein.v1.WithdrawJoinResponse
+	(*ListJoinRequestsRequest)(nil),        // 153: skein.v1.ListJoinRequestsRequest
+	(*ListJoinRequestsResponse)(nil),       // 154: skein.v1.ListJoinRequestsResponse
+	(*ApproveJoinRequest)(nil),             // 155: skein.v1.ApproveJoinRequest
+	(*ApproveJoinResponse)(nil),            // 156: skein.v1.ApproveJoinResponse
+	(*RefuseJoinRequest)(nil),              // 157: skein.v1.RefuseJoinRequest
+	(*RefuseJoinResponse)(nil),             // 158: skein.v1.RefuseJoinResponse
+	(*ListStickersRequest)(nil),            // 159: skein.v1.ListStickersRequest
+	(*ListStickersResponse)(nil),           // 160: skein.v1.ListStickersResponse
+	(*StickerPack)(nil),                    // 161: skein.v1.StickerPack
+	(*Sticker)(nil),                        // 162: skein.v1.Sticker
+	(*CustomEmoji)(nil),                    // 163: skein.v1.CustomEmoji
+	(*MediaPlace)(nil),                     // 164: skein.v1.MediaPlace
+	(*GetMediaRequest)(nil),                // 165: skein.v1.GetMediaRequest
+	(*GetMediaResponse)(nil),               // 166: skein.v1.GetMediaResponse
+	(*LinkMediaRequest)(nil),               // 167: skein.v1.LinkMediaRequest
+	(*LinkMediaResponse)(nil),              // 168: skein.v1.LinkMediaResponse
+	(*DeleteMediaRequest)(nil),             // 169: skein.v1.DeleteMediaRequest
+	(*DeleteMediaResponse)(nil),            // 170: skein.v1.DeleteMediaResponse
+	(*SendMessageRequest)(nil),             // 171: skein.v1.SendMessageRequest
+	(*SendMessageResponse)(nil),            // 172: skein.v1.SendMessageResponse
+	(*StreamMessageRequest)(nil),           // 173: skein.v1.StreamMessageRequest
+	(*StreamMessageResponse)(nil),          // 174: skein.v1.StreamMessageResponse
+	(*RecallMessageRequest)(nil),           // 175: skein.v1.RecallMessageRequest
+	(*RecallMessageResponse)(nil),          // 176: skein.v1.RecallMessageResponse
+	(*EditMessageRequest)(nil),             // 177: skein.v1.EditMessageRequest
+	(*EditMessageResponse)(nil),            // 178: skein.v1.EditMessageResponse
+	(*ListEditsRequest)(nil),               // 179: skein.v1.ListEditsRequest
+	(*ListEditsResponse)(nil),              // 180: skein.v1.ListEditsResponse
+	(*Edited)(nil),                         // 181: skein.v1.Edited
+	(*ReactToMessageRequest)(nil),          // 182: skein.v1.ReactToMessageRequest
+	(*ReactToMessageResponse)(nil),         // 183: skein.v1.ReactToMessageResponse
+	(*ListReactionsRequest)(nil),           // 184: skein.v1.ListReactionsRequest
+	(*ListReactionsResponse)(nil),          // 185: skein.v1.ListReactionsResponse
+	(*ListReadersRequest)(nil),             // 186: skein.v1.ListReadersRequest
+	(*ListReadersResponse)(nil),            // 187: skein.v1.ListReadersResponse
+	(*Reacted)(nil),                        // 188: skein.v1.Reacted
+	(*VoteInPollRequest)(nil),              // 189: skein.v1.VoteInPollRequest
+	(*VoteInPollResponse)(nil),             // 190: skein.v1.VoteInPollResponse
+	(*EndPollRequest)(nil),                 // 191: skein.v1.EndPollRequest
+	(*EndPollResponse)(nil),                // 192: skein.v1.EndPollResponse
+	(*ListVotesRequest)(nil),               // 193: skein.v1.ListVotesRequest
+	(*ListVotesResponse)(nil),              // 194: skein.v1.ListVotesResponse
+	(*ForwardMessagesRequest)(nil),         // 195: skein.v1.ForwardMessagesRequest
+	(*ForwardSource)(nil),                  // 196: skein.v1.ForwardSource
+	(*ForwardMerge)(nil),                   // 197: skein.v1.ForwardMerge
+	(*ForwardMessagesResponse)(nil),        // 198: skein.v1.ForwardMessagesResponse
+	(*Forwarded)(nil),                      // 199: skein.v1.Forwarded
+	(*PinMessageRequest)(nil),              // 200: skein.v1.PinMessageRequest
+	(*PinMessageResponse)(nil),             // 201: skein.v1.PinMessageResponse
+	(*ListPinsRequest)(nil),                // 202: skein.v1.ListPinsRequest
+	(*ListPinsResponse)(nil),               // 203: skein.v1.ListPinsResponse
+	(*ListThreadRequest)(nil),              // 204: skein.v1.ListThreadRequest
+	(*ListThreadResponse)(nil),             // 205: skein.v1.ListThreadResponse
+	(*ListThreadsRequest)(nil),             // 206: skein.v1.ListThreadsRequest
+	(*ListThreadsResponse)(nil),            // 207: skein.v1.ListThreadsResponse
+	(*Thread)(nil),                         // 208: skein.v1.Thread
+	(*ScheduleMessageRequest)(nil),         // 209: skein.v1.ScheduleMessageRequest
+	(*ScheduleMessageResponse)(nil),        // 210: skein.v1.ScheduleMessageResponse
+	(*Scheduled)(nil),                      // 211: skein.v1.Scheduled
+	(*ListScheduledRequest)(nil),           // 212: skein.v1.ListScheduledRequest
+	(*ListScheduledResponse)(nil),          // 213: skein.v1.ListScheduledResponse
+	(*ChangeScheduledRequest)(nil),         // 214: skein.v1.ChangeScheduledRequest
+	(*ChangeScheduledResponse)(nil),        // 215: skein.v1.ChangeScheduledResponse
+	(*CancelScheduledRequest)(nil),         // 216: skein.v1.CancelScheduledRequest
+	(*CancelScheduledResponse)(nil),        // 217: skein.v1.CancelScheduledResponse
+	(*Voted)(nil),                          // 218: skein.v1.Voted
+	(*ListMentionsRequest)(nil),            // 219: skein.v1.ListMentionsRequest
+	(*ListMentionsResponse)(nil),           // 220: skein.v1.ListMentionsResponse
+	(*SearchMessagesRequest)(nil),          // 221: skein.v1.SearchMessagesRequest
+	(*SearchMessagesResponse)(nil),         // 222: skein.v1.SearchMessagesResponse
+	(*FoundMessage)(nil),                   // 223: skein.v1.FoundMessage
+	(*TextMatch)(nil),                      // 224: skein.v1.TextMatch
+	(*ListEntriesRequest)(nil),             // 225: skein.v1.ListEntriesRequest
+	(*ListEntriesResponse)(nil),            // 226: skein.v1.ListEntriesResponse
+	(*ListConversationsRequest)(nil),       // 227: skein.v1.ListConversationsRequest
+	(*ListConversationsResponse)(nil),      // 228: skein.v1.ListConversationsResponse
+	(*MarkReadRequest)(nil),                // 229: skein.v1.MarkReadRequest
+	(*MarkReadResponse)(nil),               // 230: skein.v1.MarkReadResponse
+	(*SetMyStateRequest)(nil),              // 231: skein.v1.SetMyStateRequest
+	(*SetThread)(nil),                      // 232: skein.v1.SetThread
+	(*SetLifetimeRequest)(nil),             // 233: skein.v1.SetLifetimeRequest
+	(*SetLifetimeResponse)(nil),            // 234: skein.v1.SetLifetimeResponse
+	(*SetMyStateResponse)(nil),             // 235: skein.v1.SetMyStateResponse
+	(*GetPushKeyRequest)(nil),              // 236: skein.v1.GetPushKeyRequest
+	(*GetPushKeyResponse)(nil),             // 237: skein.v1.GetPushKeyResponse
+	(*SetPushSubscriptionRequest)(nil),     // 238: skein.v1.SetPushSubscriptionRequest
+	(*SetPushSubscriptionResponse)(nil),    // 239: skein.v1.SetPushSubscriptionResponse
+	(*DeletePushSubscriptionRequest)(nil),  // 240: skein.v1.DeletePushSubscriptionRequest
+	(*DeletePushSubscriptionResponse)(nil), // 241: skein.v1.DeletePushSubscriptionResponse
+	(*PushSettings)(nil),                   // 242: skein.v1.PushSettings
+	(*GetPushSettingsRequest)(nil),         // 243: skein.v1.GetPushSettingsRequest
+	(*GetPushSettingsResponse)(nil),        // 244: skein.v1.GetPushSettingsResponse
+	(*SetPushSettingsRequest)(nil),         // 245: skein.v1.SetPushSettingsRequest
+	(*SetPushSettingsResponse)(nil),        // 246: skein.v1.SetPushSettingsResponse
+	(*Account)(nil),                        // 247: skein.v1.Account
+	(*BanUserRequest)(nil),                 // 248: skein.v1.BanUserRequest
+	(*BanUserResponse)(nil),                // 249: skein.v1.BanUserResponse
+	(*UnbanUserRequest)(nil),               // 250: skein.v1.UnbanUserRequest
+	(*UnbanUserResponse)(nil),              // 251: skein.v1.UnbanUserResponse
+	(*SetDisabledRequest)(nil),             // 252: skein.v1.SetDisabledRequest
+	(*SetDisabledResponse)(nil),            // 253: skein.v1.SetDisabledResponse
+	(*SetServerRoleRequest)(nil),           // 254: skein.v1.SetServerRoleRequest
+	(*SetServerRoleResponse)(nil),          // 255: skein.v1.SetServerRoleResponse
+	(*SetUsernameRequest)(nil),             // 256: skein.v1.SetUsernameRequest
+	(*SetUsernameResponse)(nil),            // 257: skein.v1.SetUsernameResponse
+	(*SetStickerPackRequest)(nil),          // 258: skein.v1.SetStickerPackRequest
+	(*NewSticker)(nil),                     // 259: skein.v1.NewSticker
+	(*SetStickerPackResponse)(nil),         // 260: skein.v1.SetStickerPackResponse
+	(*SetCustomEmojiRequest)(nil),          // 261: skein.v1.SetCustomEmojiRequest
+	(*SetCustomEmojiResponse)(nil),         // 262: skein.v1.SetCustomEmojiResponse
+	(*SetRetentionRequest)(nil),            // 263: skein.v1.SetRetentionRequest
+	(*SetRetentionResponse)(nil),           // 264: skein.v1.SetRetentionResponse
+	(*GetRetentionRequest)(nil),            // 265: skein.v1.GetRetentionRequest
+	(*GetRetentionResponse)(nil),           // 266: skein.v1.GetRetentionResponse
+	(*ClaimAdminRequest)(nil),              // 267: skein.v1.ClaimAdminRequest
+	(*ClaimAdminResponse)(nil),             // 268: skein.v1.ClaimAdminResponse
+	(*MintTokenRequest)(nil),               // 269: skein.v1.MintTokenRequest
+	(*MintTokenResponse)(nil),              // 270: skein.v1.MintTokenResponse
+	(*CreateUserRequest)(nil),              // 271: skein.v1.CreateUserRequest
+	(*CreateUserResponse)(nil),             // 272: skein.v1.CreateUserResponse
+	(*ListUsersRequest)(nil),               // 273: skein.v1.ListUsersRequest
+	(*ListUsersResponse)(nil),              // 274: skein.v1.ListUsersResponse
+	(*ListUserSessionsRequest)(nil),        // 275: skein.v1.ListUserSessionsRequest
+	(*ListUserSessionsResponse)(nil),       // 276: skein.v1.ListUserSessionsResponse
+	(*KickUserRequest)(nil),                // 277: skein.v1.KickUserRequest
+	(*KickUserResponse)(nil),               // 278: skein.v1.KickUserResponse
+	(*EraseUserRequest)(nil),               // 279: skein.v1.EraseUserRequest
+	(*EraseUserResponse)(nil),              // 280: skein.v1.EraseUserResponse
+	(*ExportUserRequest)(nil),              // 281: skein.v1.ExportUserRequest
+	(*ExportUserResponse)(nil),             // 282: skein.v1.ExportUserResponse
+	(*CreateGroupForRequest)(nil),          // 283: skein.v1.CreateGroupForRequest
+	(*CreateGroupForResponse)(nil),         // 284: skein.v1.CreateGroupForResponse
+	(*RegistrationLink)(nil),               // 285: skein.v1.RegistrationLink
+	(*CreateRegistrationLinkRequest)(nil),  // 286: skein.v1.CreateRegistrationLinkRequest
+	(*CreateRegistrationLinkResponse)(nil), // 287: skein.v1.CreateRegistrationLinkResponse
+	(*ListRegistrationLinksRequest)(nil),   // 288: skein.v1.ListRegistrationLinksRequest
+	(*ListRegistrationLinksResponse)(nil),  // 289: skein.v1.ListRegistrationLinksResponse
+	(*RevokeRegistrationLinkRequest)(nil),  // 290: skein.v1.RevokeRegistrationLinkRequest
+	(*RevokeRegistrationLinkResponse)(nil), // 291: skein.v1.RevokeRegistrationLinkResponse
+	(*CreateResetLinkRequest)(nil),         // 292: skein.v1.CreateResetLinkRequest
+	(*CreateResetLinkResponse)(nil),        // 293: skein.v1.CreateResetLinkResponse
+	nil,                                    // 294: skein.v1.User.ExtraEntry
+	nil,                                    // 295: skein.v1.UpdateProfileRequest.ExtraEntry
+	nil,                                    // 296: skein.v1.Group.ExtraEntry
+	nil,                                    // 297: skein.v1.UpdateGroupRequest.ExtraEntry
+	nil,                                    // 298: skein.v1.SendMessageRequest.ExtraEntry
+	nil,                                    // 299: skein.v1.EditMessageRequest.ExtraEntry
+	nil,                                    // 300: skein.v1.Edited.ExtraEntry
+	(*Device)(nil),                         // 301: skein.v1.Device
+	(Role)(0),                              // 302: skein.v1.Role
+	(GroupPower)(0),                        // 303: skein.v1.GroupPower
+	(JoinMode)(0),                          // 304: skein.v1.JoinMode
+	(GroupHistory)(0),                      // 305: skein.v1.GroupHistory
+	(*Media)(nil),                          // 306: skein.v1.Media
+	(*Content)(nil),                        // 307: skein.v1.Content
+	(*Poll)(nil),                           // 308: skein.v1.Poll
+	(GroupMention)(0),                      // 309: skein.v1.GroupMention
+	(*Error)(nil),                          // 310: skein.v1.Error
+	(*Entry)(nil),                          // 311: skein.v1.Entry
+	(*Newest)(nil),                         // 312: skein.v1.Newest
+	(*SyncDelta)(nil),                      // 313: skein.v1.SyncDelta
+	(PushLevel)(0),                         // 314: skein.v1.PushLevel
+	(*MyState)(nil),                        // 315: skein.v1.MyState
+	(*GroupChange)(nil),                    // 316: skein.v1.GroupChange
 }
 var file_skein_v1_services_proto_depIdxs = []int32{
-	288, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
-	7,   // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
-	288, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
-	7,   // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
-	7,   // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
-	18,  // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
-	288, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
-	288, // 7: skein.v1.LoginWithCodeRequest.device:type_name -> skein.v1.Device
-	7,   // 8: skein.v1.LoginWithCodeResponse.tokens:type_name -> skein.v1.Tokens
-	41,  // 9: skein.v1.ListLoginProvidersResponse.providers:type_name -> skein.v1.LoginProvider
-	288, // 10: skein.v1.FinishProviderLoginRequest.device:type_name -> skein.v1.Device
-	7,   // 11: skein.v1.FinishProviderLoginResponse.tokens:type_name -> skein.v1.Tokens
-	50,  // 12: skein.v1.LinkIdentityResponse.identity:type_name -> skein.v1.Identity
-	50,  // 13: skein.v1.ListIdentitiesResponse.identities:type_name -> skein.v1.Identity
-	63,  // 14: skein.v1.ChangeUsernameResponse.user:type_name -> skein.v1.User
-	288, // 15: skein.v1.RegisterGuestRequest.device:type_name -> skein.v1.Device
-	7,   // 16: skein.v1.RegisterGuestResponse.tokens:type_name -> skein.v1.Tokens
-	63,  // 17: skein.v1.UpgradeGuestResponse.user:type_name -> skein.v1.User
-	281, // 18: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
-	63,  // 19: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
-	63,  // 20: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
-	63,  // 21: skein.v1.SearchUsersResponse.users:type_name -> skein.v1.User
-	0,   // 22: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
-	3,   // 23: skein.v1.UpdateProfileRequest.group_policy:type_name -> skein.v1.GroupPolicy
-	1,   // 24: skein.v1.UpdateProfileRequest.find_policy:type_name -> skein.v1.FindPolicy
-	282, // 25: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
-	2,   // 26: skein.v1.UpdateProfileRequest.presence_policy:type_name -> skein.v1.PresencePolicy
-	63,  // 27: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
-	0,   // 28: skein.v1.UpdateProfileResponse.dm_policy:type_name -> skein.v1.DmPolicy
-	3,   // 29: skein.v1.UpdateProfileResponse.group_policy:type_name -> skein.v1.GroupPolicy
-	1,   // 30: skein.v1.UpdateProfileResponse.find_policy:type_name -> skein.v1.FindPolicy
-	2,   // 31: skein.v1.UpdateProfileResponse.presence_policy:type_name -> skein.v1.PresencePolicy
-	63,  // 32: skein.v1.Contact.user:type_name -> skein.v1.User
-	4,   // 33: skein.v1.Contact.state:type_name -> skein.v1.ContactState
-	72,  // 34: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
-	72,  // 35: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
-	72,  // 36: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
-	289, // 37: skein.v1.Group.role:type_name -> skein.v1.Role
-	283, // 38: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
-	290, // 39: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
-	290, // 40: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
-	290, // 41: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
-	291, // 42: skein.v1.Group.join:type_name -> skein.v1.JoinMode
-	292, // 43: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
-	290, // 44: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
-	289, // 45: skein.v1.Member.role:type_name -> skein.v1.Role
-	91,  // 46: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
-	91,  // 47: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
-	91,  // 48: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
-	284, // 49: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
-	290, // 50: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
-	290, // 51: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
-	290, // 52: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
-	291, // 53: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
-	292, // 54: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
-	290, // 55: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
-	91,  // 56: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
-	289, // 57: skein.v1.ListMembersRequest.role:type_name -> skein.v1.Role
-	92,  // 58: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
-	289, // 59: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
-	119, // 60: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
-	126, // 61: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
-	91,  // 62: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
-	133, // 63: skein.v1.CreateInviteLinkResponse.link:type_name -> skein.v1.InviteLink
-	133, // 64: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
-	91,  // 65: skein.v1.JoinByLinkResponse.group:type_name -> skein.v1.Group
-	144, // 66: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
-	157, // 67: skein.v1.ListStickersResponse.packs:type_name -> skein.v1.StickerPack
-	159, // 68: skein.v1.ListStickersResponse.emoji:type_name -> skein.v1.CustomEmoji
-	158, // 69: skein.v1.StickerPack.stickers:type_name -> skein.v1.Sticker
-	293, // 70: skein.v1.Sticker.media:type_name -> skein.v1.Media
-	293, // 71: skein.v1.CustomEmoji.media:type_name -> skein.v1.Media
-	160, // 72: skein.v1.GetMediaRequest.media:type_name -> skein.v1.MediaPlace
-	293, // 73: skein.v1.GetMediaResponse.media:type_name -> skein.v1.Media
-	160, // 74: skein.v1.LinkMediaRequest.media:type_name -> skein.v1.MediaPlace
-	294, // 75: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
-	285, // 76: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
-	295, // 77: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
-	296, // 78: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	294, // 79: skein.v1.StreamMessageRequest.content:type_name -> skein.v1.Content
-	294, // 80: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
-	286, // 81: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
-	296, // 82: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	177, // 83: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
-	294, // 84: skein.v1.Edited.content:type_name -> skein.v1.Content
-	287, // 85: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
-	296, // 86: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
-	184, // 87: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
-	214, // 88: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
-	192, // 89: skein.v1.ForwardMessagesRequest.messages:type_name -> skein.v1.ForwardSource
-	193, // 90: skein.v1.ForwardMessagesRequest.merge:type_name -> skein.v1.ForwardMerge
-	195, // 91: skein.v1.ForwardMessagesResponse.forwarded:type_name -> skein.v1.Forwarded
-	297, // 92: skein.v1.ForwardMessagesResponse.error:type_name -> skein.v1.Error
-	298, // 93: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
-	204, // 94: skein.v1.ListThreadResponse.thread:type_name -> skein.v1.Thread
-	298, // 95: skein.v1.ListThreadResponse.entries:type_name -> skein.v1.Entry
-	204, // 96: skein.v1.ListThreadsResponse.threads:type_name -> skein.v1.Thread
-	298, // 97: skein.v1.Thread.root:type_name -> skein.v1.Entry
-	167, // 98: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
-	167, // 99: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
-	5,   // 100: skein.v1.Scheduled.state:type_name -> skein.v1.ScheduledState
-	297, // 101: skein.v1.Scheduled.error:type_name -> skein.v1.Error
-	207, // 102: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
-	167, // 103: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
-	298, // 104: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
-	219, // 105: skein.v1.SearchMessagesResponse.found:type_name -> skein.v1.FoundMessage
-	298, // 106: skein.v1.FoundMessage.entry:type_name -> skein.v1.Entry
-	220, // 107: skein.v1.FoundMessage.matches:type_name -> skein.v1.TextMatch
-	298, // 108: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
-	298, // 109: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
-	299, // 110: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
-	300, // 111: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
-	228, // 112: skein.v1.SetMyStateRequest.thread:type_name -> skein.v1.SetThread
-	301, // 113: skein.v1.SetMyStateRequest.push_level:type_name -> skein.v1.PushLevel
-	302, // 114: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
-	301, // 115: skein.v1.PushSettings.direct:type_name -> skein.v1.PushLevel
-	301, // 116: skein.v1.PushSettings.groups:type_name -> skein.v1.PushLevel
-	238, // 117: skein.v1.GetPushSettingsResponse.settings:type_name -> skein.v1.PushSettings
-	238, // 118: skein.v1.SetPushSettingsRequest.settings:type_name -> skein.v1.PushSettings
-	63,  // 119: skein.v1.SetUsernameResponse.user:type_name -> skein.v1.User
-	246, // 120: skein.v1.SetStickerPackRequest.stickers:type_name -> skein.v1.NewSticker
-	6,   // 121: skein.v1.SetRetentionRequest.kind:type_name -> skein.v1.RetentionKind
-	6,   // 122: skein.v1.GetRetentionResponse.kind:type_name -> skein.v1.RetentionKind
-	7,   // 123: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
-	288, // 124: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
-	7,   // 125: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
-	63,  // 126: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
-	63,  // 127: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
-	18,  // 128: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
-	303, // 129: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
-	91,  // 130: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
-	272, // 131: skein.v1.CreateRegistrationLinkResponse.link:type_name -> skein.v1.RegistrationLink
-	272, // 132: skein.v1.ListRegistrationLinksResponse.links:type_name -> skein.v1.RegistrationLink
-	8,   // 133: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
-	10,  // 134: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
-	12,  // 135: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
-	14,  // 136: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
-	16,  // 137: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
-	19,  // 138: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
-	21,  // 139: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
-	23,  // 140: skein.v1.AccountService.LoginWithCode:input_type -> skein.v1.LoginWithCodeRequest
-	25,  // 141: skein.v1.AccountService.GetSecurity:input_type -> skein.v1.GetSecurityRequest
-	27,  // 142: skein.v1.AccountService.BeginTotp:input_type -> skein.v1.BeginTotpRequest
-	29,  // 143: skein.v1.AccountService.ConfirmTotp:input_type -> skein.v1.ConfirmTotpRequest
-	31,  // 144: skein.v1.AccountService.DisableTotp:input_type -> skein.v1.DisableTotpRequest
-	33,  // 145: skein.v1.AccountService.NewRecoveryCodes:input_type -> skein.v1.NewRecoveryCodesRequest
-	39,  // 146: skein.v1.AccountService.ResetPassword:input_type -> skein.v1.ResetPasswordRequest
-	42,  // 147: skein.v1.AccountService.ListLoginProviders:input_type -> skein.v1.ListLoginProvidersRequest
-	44,  // 148: skein.v1.AccountService.BeginProviderLogin:input_type -> skein.v1.BeginProviderLoginRequest
-	46,  // 149: skein.v1.AccountService.AnswerProviderLogin:input_type -> skein.v1.AnswerProviderLoginRequest
-	48,  // 150: skein.v1.AccountService.FinishProviderLogin:input_type -> skein.v1.FinishProviderLoginRequest
-	51,  // 151: skein.v1.AccountService.LinkIdentity:input_type -> skein.v1.LinkIdentityRequest
-	53,  // 152: skein.v1.AccountService.ListIdentities:input_type -> skein.v1.ListIdentitiesRequest
-	55,  // 153: skein.v1.AccountService.UnlinkIdentity:input_type -> skein.v1.UnlinkIdentityRequest
-	35,  // 154: skein.v1.AccountService.DeleteAccount:input_type -> skein.v1.DeleteAccountRequest
-	37,  // 155: skein.v1.AccountService.BeginExport:input_type -> skein.v1.BeginExportRequest
-	57,  // 156: skein.v1.AccountService.ChangeUsername:input_type -> skein.v1.ChangeUsernameRequest
-	59,  // 157: skein.v1.AccountService.RegisterGuest:input_type -> skein.v1.RegisterGuestRequest
-	61,  // 158: skein.v1.AccountService.UpgradeGuest:input_type -> skein.v1.UpgradeGuestRequest
-	64,  // 159: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
-	66,  // 160: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
-	68,  // 161: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
-	70,  // 162: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
-	73,  // 163: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
-	75,  // 164: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
-	77,  // 165: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
-	79,  // 166: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
-	81,  // 167: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
-	83,  // 168: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
-	85,  // 169: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
-	87,  // 170: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
-	89,  // 171: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
-	93,  // 172: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
-	95,  // 173: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
-	97,  // 174: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
-	99,  // 175: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
-	101, // 176: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
-	103, // 177: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
-	105, // 178: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
-	107, // 179: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
-	109, // 180: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
-	111, // 181: skein.v1.GroupService.SetNickname:input_type -> skein.v1.SetNicknameRequest
-	113, // 182: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
-	115, // 183: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
-	117, // 184: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
-	120, // 185: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
-	122, // 186: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
-	124, // 187: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
-	127, // 188: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
-	129, // 189: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
-	131, // 190: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
-	134, // 191: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
-	136, // 192: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
-	138, // 193: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
-	140, // 194: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
-	142, // 195: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
-	145, // 196: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
-	147, // 197: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
-	149, // 198: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
-	151, // 199: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
-	153, // 200: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
-	161, // 201: skein.v1.MediaService.GetMedia:input_type -> skein.v1.GetMediaRequest
-	163, // 202: skein.v1.MediaService.LinkMedia:input_type -> skein.v1.LinkMediaRequest
-	165, // 203: skein.v1.MediaService.DeleteMedia:input_type -> skein.v1.DeleteMediaRequest
-	155, // 204: skein.v1.MediaService.ListStickers:input_type -> skein.v1.ListStickersRequest
-	167, // 205: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
-	171, // 206: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
-	173, // 207: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
-	175, // 208: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
-	178, // 209: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
-	180, // 210: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
-	182, // 211: skein.v1.MessageService.ListReaders:input_type -> skein.v1.ListReadersRequest
-	185, // 212: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
-	187, // 213: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
-	189, // 214: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
-	196, // 215: skein.v1.MessageService.PinMessage:input_type -> skein.v1.PinMessageRequest
-	198, // 216: skein.v1.MessageService.ListPins:input_type -> skein.v1.ListPinsRequest
-	200, // 217: skein.v1.MessageService.ListThread:input_type -> skein.v1.ListThreadRequest
-	202, // 218: skein.v1.MessageService.ListThreads:input_type -> skein.v1.ListThreadsRequest
-	229, // 219: skein.v1.MessageService.SetLifetime:input_type -> skein.v1.SetLifetimeRequest
-	191, // 220: skein.v1.MessageService.ForwardMessages:input_type -> skein.v1.ForwardMessagesRequest
-	169, // 221: skein.v1.MessageService.StreamMessage:input_type -> skein.v1.StreamMessageRequest
-	215, // 222: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
-	217, // 223: skein.v1.MessageService.SearchMessages:input_type -> skein.v1.SearchMessagesRequest
-	205, // 224: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
-	208, // 225: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
-	210, // 226: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
-	212, // 227: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
-	221, // 228: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
-	223, // 229: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
-	225, // 230: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
-	227, // 231: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
-	232, // 232: skein.v1.PushService.GetPushKey:input_type -> skein.v1.GetPushKeyRequest
-	234, // 233: skein.v1.PushService.SetPushSubscription:input_type -> skein.v1.SetPushSubscriptionRequest
-	236, // 234: skein.v1.PushService.DeletePushSubscription:input_type -> skein.v1.DeletePushSubscriptionRequest
-	239, // 235: skein.v1.PushService.GetPushSettings:input_type -> skein.v1.GetPushSettingsRequest
-	241, // 236: skein.v1.PushService.SetPushSettings:input_type -> skein.v1.SetPushSettingsRequest
-	254, // 237: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
-	256, // 238: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
-	258, // 239: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
-	260, // 240: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
-	262, // 241: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
-	264, // 242: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
-	266, // 243: skein.v1.AdminService.EraseUser:input_type -> skein.v1.EraseUserRequest
-	268, // 244: skein.v1.AdminService.ExportUser:input_type -> skein.v1.ExportUserRequest
-	270, // 245: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
-	250, // 246: skein.v1.AdminService.SetRetention:input_type -> skein.v1.SetRetentionRequest
-	252, // 247: skein.v1.AdminService.GetRetention:input_type -> skein.v1.GetRetentionRequest
-	245, // 248: skein.v1.AdminService.SetStickerPack:input_type -> skein.v1.SetStickerPackRequest
-	248, // 249: skein.v1.AdminService.SetCustomEmoji:input_type -> skein.v1.SetCustomEmojiRequest
-	273, // 250: skein.v1.AdminService.CreateRegistrationLink:input_type -> skein.v1.CreateRegistrationLinkRequest
-	275, // 251: skein.v1.AdminService.ListRegistrationLinks:input_type -> skein.v1.ListRegistrationLinksRequest
-	277, // 252: skein.v1.AdminService.RevokeRegistrationLink:input_type -> skein.v1.RevokeRegistrationLinkRequest
-	279, // 253: skein.v1.AdminService.CreateResetLink:input_type -> skein.v1.CreateResetLinkRequest
-	243, // 254: skein.v1.AdminService.SetUsername:input_type -> skein.v1.SetUsernameRequest
-	9,   // 255: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
-	11,  // 256: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
-	13,  // 257: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
-	15,  // 258: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
-	17,  // 259: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
-	20,  // 260: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
-	22,  // 261: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
-	24,  // 262: skein.v1.AccountService.LoginWithCode:output_type -> skein.v1.LoginWithCodeResponse
-	26,  // 263: skein.v1.AccountService.GetSecurity:output_type -> skein.v1.GetSecurityResponse
-	28,  // 264: skein.v1.AccountService.BeginTotp:output_type -> skein.v1.BeginTotpResponse
-	30,  // 265: skein.v1.AccountService.ConfirmTotp:output_type -> skein.v1.ConfirmTotpResponse
-	32,  // 266: skein.v1.AccountService.DisableTotp:output_type -> skein.v1.DisableTotpResponse
-	34,  // 267: skein.v1.AccountService.NewRecoveryCodes:output_type -> skein.v1.NewRecoveryCodesResponse
-	40,  // 268: skein.v1.AccountService.ResetPassword:output_type -> skein.v1.ResetPasswordResponse
-	43,  // 269: skein.v1.AccountService.ListLoginProviders:output_type -> skein.v1.ListLoginProvidersResponse
-	45,  // 270: skein.v1.AccountService.BeginProviderLogin:output_type -> skein.v1.BeginProviderLoginResponse
-	47,  // 271: skein.v1.AccountService.AnswerProviderLogin:output_type -> skein.v1.AnswerProviderLoginResponse
-	49,  // 272: skein.v1.AccountService.FinishProviderLogin:output_type -> skein.v1.FinishProviderLoginResponse
-	52,  // 273: skein.v1.AccountService.LinkIdentity:output_type -> skein.v1.LinkIdentityResponse
-	54,  // 274: skein.v1.AccountService.ListIdentities:output_type -> skein.v1.ListIdentitiesResponse
-	56,  // 275: skein.v1.AccountService.UnlinkIdentity:output_type -> skein.v1.UnlinkIdentityResponse
-	36,  // 276: skein.v1.AccountService.DeleteAccount:output_type -> skein.v1.DeleteAccountResponse
-	38,  // 277: skein.v1.AccountService.BeginExport:output_type -> skein.v1.BeginExportResponse
-	58,  // 278: skein.v1.AccountService.ChangeUsername:output_type -> skein.v1.ChangeUsernameResponse
-	60,  // 279: skein.v1.AccountService.RegisterGuest:output_type -> skein.v1.RegisterGuestResponse
-	62,  // 280: skein.v1.AccountService.UpgradeGuest:output_type -> skein.v1.UpgradeGuestResponse
-	65,  // 281: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
-	67,  // 282: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
-	69,  // 283: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
-	71,  // 284: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
-	74,  // 285: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
-	76,  // 286: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
-	78,  // 287: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
-	80,  // 288: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
-	82,  // 289: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
-	84,  // 290: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
-	86,  // 291: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
-	88,  // 292: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
-	90,  // 293: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
-	94,  // 294: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
-	96,  // 295: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
-	98,  // 296: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
-	100, // 297: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
-	102, // 298: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
-	104, // 299: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
-	106, // 300: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
-	108, // 301: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
-	110, // 302: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
-	112, // 303: skein.v1.GroupService.SetNickname:output_type -> skein.v1.SetNicknameResponse
-	114, // 304: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
-	116, // 305: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
-	118, // 306: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
-	121, // 307: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
-	123, // 308: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
-	125, // 309: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
-	128, // 310: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
-	130, // 311: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
-	132, // 312: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
-	135, // 313: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
-	137, // 314: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
-	139, // 315: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
-	141, // 316: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
-	143, // 317: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
-	146, // 318: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
-	148, // 319: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
-	150, // 320: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
-	152, // 321: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
-	154, // 322: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
-	162, // 323: skein.v1.MediaService.GetMedia:output_type -> skein.v1.GetMediaResponse
-	164, // 324: skein.v1.MediaService.LinkMedia:output_type -> skein.v1.LinkMediaResponse
-	166, // 325: skein.v1.MediaService.DeleteMedia:output_type -> skein.v1.DeleteMediaResponse
-	156, // 326: skein.v1.MediaService.ListStickers:output_type -> skein.v1.ListStickersResponse
-	168, // 327: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
-	172, // 328: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
-	174, // 329: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
-	176, // 330: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
-	179, // 331: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
-	181, // 332: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
-	183, // 333: skein.v1.MessageService.ListReaders:output_type -> skein.v1.ListReadersResponse
-	186, // 334: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
-	188, // 335: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
-	190, // 336: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
-	197, // 337: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
-	199, // 338: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
-	201, // 339: skein.v1.MessageService.ListThread:output_type -> skein.v1.ListThreadResponse
-	203, // 340: skein.v1.MessageService.ListThreads:output_type -> skein.v1.ListThreadsResponse
-	230, // 341: skein.v1.MessageService.SetLifetime:output_type -> skein.v1.SetLifetimeResponse
-	194, // 342: skein.v1.MessageService.ForwardMessages:output_type -> skein.v1.ForwardMessagesResponse
-	170, // 343: skein.v1.MessageService.StreamMessage:output_type -> skein.v1.StreamMessageResponse
-	216, // 344: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
-	218, // 345: skein.v1.MessageService.SearchMessages:output_type -> skein.v1.SearchMessagesResponse
-	206, // 346: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
-	209, // 347: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
-	211, // 348: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
-	213, // 349: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
-	222, // 350: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
-	224, // 351: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
-	226, // 352: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
-	231, // 353: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
-	233, // 354: skein.v1.PushService.GetPushKey:output_type -> skein.v1.GetPushKeyResponse
-	235, // 355: skein.v1.PushService.SetPushSubscription:output_type -> skein.v1.SetPushSubscriptionResponse
-	237, // 356: skein.v1.PushService.DeletePushSubscription:output_type -> skein.v1.DeletePushSubscriptionResponse
-	240, // 357: skein.v1.PushService.GetPushSettings:output_type -> skein.v1.GetPushSettingsResponse
-	242, // 358: skein.v1.PushService.SetPushSettings:output_type -> skein.v1.SetPushSettingsResponse
-	255, // 359: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
-	257, // 360: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
-	259, // 361: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
-	261, // 362: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
-	263, // 363: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
-	265, // 364: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
-	267, // 365: skein.v1.AdminService.EraseUser:output_type -> skein.v1.EraseUserResponse
-	269, // 366: skein.v1.AdminService.ExportUser:output_type -> skein.v1.ExportUserResponse
-	271, // 367: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
-	251, // 368: skein.v1.AdminService.SetRetention:output_type -> skein.v1.SetRetentionResponse
-	253, // 369: skein.v1.AdminService.GetRetention:output_type -> skein.v1.GetRetentionResponse
-	247, // 370: skein.v1.AdminService.SetStickerPack:output_type -> skein.v1.SetStickerPackResponse
-	249, // 371: skein.v1.AdminService.SetCustomEmoji:output_type -> skein.v1.SetCustomEmojiResponse
-	274, // 372: skein.v1.AdminService.CreateRegistrationLink:output_type -> skein.v1.CreateRegistrationLinkResponse
-	276, // 373: skein.v1.AdminService.ListRegistrationLinks:output_type -> skein.v1.ListRegistrationLinksResponse
-	278, // 374: skein.v1.AdminService.RevokeRegistrationLink:output_type -> skein.v1.RevokeRegistrationLinkResponse
-	280, // 375: skein.v1.AdminService.CreateResetLink:output_type -> skein.v1.CreateResetLinkResponse
-	244, // 376: skein.v1.AdminService.SetUsername:output_type -> skein.v1.SetUsernameResponse
-	255, // [255:377] is the sub-list for method output_type
-	133, // [133:255] is the sub-list for method input_type
-	133, // [133:133] is the sub-list for extension type_name
-	133, // [133:133] is the sub-list for extension extendee
-	0,   // [0:133] is the sub-list for field type_name
+	67,  // 0: skein.v1.GetMeResponse.user:type_name -> skein.v1.User
+	0,   // 1: skein.v1.GetMeResponse.role:type_name -> skein.v1.ServerRole
+	1,   // 2: skein.v1.GetMeResponse.dm_policy:type_name -> skein.v1.DmPolicy
+	4,   // 3: skein.v1.GetMeResponse.group_policy:type_name -> skein.v1.GroupPolicy
+	2,   // 4: skein.v1.GetMeResponse.find_policy:type_name -> skein.v1.FindPolicy
+	3,   // 5: skein.v1.GetMeResponse.presence_policy:type_name -> skein.v1.PresencePolicy
+	301, // 6: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
+	11,  // 7: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
+	301, // 8: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
+	11,  // 9: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
+	11,  // 10: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
+	22,  // 11: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
+	301, // 12: skein.v1.Session.device:type_name -> skein.v1.Device
+	301, // 13: skein.v1.LoginWithCodeRequest.device:type_name -> skein.v1.Device
+	11,  // 14: skein.v1.LoginWithCodeResponse.tokens:type_name -> skein.v1.Tokens
+	45,  // 15: skein.v1.ListLoginProvidersResponse.providers:type_name -> skein.v1.LoginProvider
+	301, // 16: skein.v1.FinishProviderLoginRequest.device:type_name -> skein.v1.Device
+	11,  // 17: skein.v1.FinishProviderLoginResponse.tokens:type_name -> skein.v1.Tokens
+	54,  // 18: skein.v1.LinkIdentityResponse.identity:type_name -> skein.v1.Identity
+	54,  // 19: skein.v1.ListIdentitiesResponse.identities:type_name -> skein.v1.Identity
+	67,  // 20: skein.v1.ChangeUsernameResponse.user:type_name -> skein.v1.User
+	301, // 21: skein.v1.RegisterGuestRequest.device:type_name -> skein.v1.Device
+	11,  // 22: skein.v1.RegisterGuestResponse.tokens:type_name -> skein.v1.Tokens
+	67,  // 23: skein.v1.UpgradeGuestResponse.user:type_name -> skein.v1.User
+	294, // 24: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
+	67,  // 25: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
+	67,  // 26: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
+	67,  // 27: skein.v1.SearchUsersResponse.users:type_name -> skein.v1.User
+	1,   // 28: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
+	4,   // 29: skein.v1.UpdateProfileRequest.group_policy:type_name -> skein.v1.GroupPolicy
+	2,   // 30: skein.v1.UpdateProfileRequest.find_policy:type_name -> skein.v1.FindPolicy
+	295, // 31: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
+	3,   // 32: skein.v1.UpdateProfileRequest.presence_policy:type_name -> skein.v1.PresencePolicy
+	67,  // 33: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
+	1,   // 34: skein.v1.UpdateProfileResponse.dm_policy:type_name -> skein.v1.DmPolicy
+	4,   // 35: skein.v1.UpdateProfileResponse.group_policy:type_name -> skein.v1.GroupPolicy
+	2,   // 36: skein.v1.UpdateProfileResponse.find_policy:type_name -> skein.v1.FindPolicy
+	3,   // 37: skein.v1.UpdateProfileResponse.presence_policy:type_name -> skein.v1.PresencePolicy
+	67,  // 38: skein.v1.Contact.user:type_name -> skein.v1.User
+	5,   // 39: skein.v1.Contact.state:type_name -> skein.v1.ContactState
+	76,  // 40: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
+	76,  // 41: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
+	76,  // 42: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
+	302, // 43: skein.v1.Group.role:type_name -> skein.v1.Role
+	296, // 44: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
+	303, // 45: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
+	303, // 46: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
+	303, // 47: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
+	304, // 48: skein.v1.Group.join:type_name -> skein.v1.JoinMode
+	305, // 49: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
+	303, // 50: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
+	302, // 51: skein.v1.Member.role:type_name -> skein.v1.Role
+	95,  // 52: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
+	95,  // 53: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
+	95,  // 54: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
+	297, // 55: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
+	303, // 56: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
+	303, // 57: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
+	303, // 58: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
+	304, // 59: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
+	305, // 60: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
+	303, // 61: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
+	95,  // 62: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
+	302, // 63: skein.v1.ListMembersRequest.role:type_name -> skein.v1.Role
+	96,  // 64: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
+	302, // 65: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
+	123, // 66: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
+	130, // 67: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
+	95,  // 68: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
+	137, // 69: skein.v1.CreateInviteLinkResponse.link:type_name -> skein.v1.InviteLink
+	137, // 70: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
+	95,  // 71: skein.v1.JoinByLinkResponse.group:type_name -> skein.v1.Group
+	148, // 72: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
+	161, // 73: skein.v1.ListStickersResponse.packs:type_name -> skein.v1.StickerPack
+	163, // 74: skein.v1.ListStickersResponse.emoji:type_name -> skein.v1.CustomEmoji
+	162, // 75: skein.v1.StickerPack.stickers:type_name -> skein.v1.Sticker
+	306, // 76: skein.v1.Sticker.media:type_name -> skein.v1.Media
+	306, // 77: skein.v1.CustomEmoji.media:type_name -> skein.v1.Media
+	164, // 78: skein.v1.GetMediaRequest.media:type_name -> skein.v1.MediaPlace
+	306, // 79: skein.v1.GetMediaResponse.media:type_name -> skein.v1.Media
+	164, // 80: skein.v1.LinkMediaRequest.media:type_name -> skein.v1.MediaPlace
+	307, // 81: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
+	298, // 82: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
+	308, // 83: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
+	309, // 84: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	307, // 85: skein.v1.StreamMessageRequest.content:type_name -> skein.v1.Content
+	307, // 86: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
+	299, // 87: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
+	309, // 88: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	181, // 89: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
+	307, // 90: skein.v1.Edited.content:type_name -> skein.v1.Content
+	300, // 91: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
+	309, // 92: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
+	188, // 93: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
+	218, // 94: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
+	196, // 95: skein.v1.ForwardMessagesRequest.messages:type_name -> skein.v1.ForwardSource
+	197, // 96: skein.v1.ForwardMessagesRequest.merge:type_name -> skein.v1.ForwardMerge
+	199, // 97: skein.v1.ForwardMessagesResponse.forwarded:type_name -> skein.v1.Forwarded
+	310, // 98: skein.v1.ForwardMessagesResponse.error:type_name -> skein.v1.Error
+	311, // 99: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
+	208, // 100: skein.v1.ListThreadResponse.thread:type_name -> skein.v1.Thread
+	311, // 101: skein.v1.ListThreadResponse.entries:type_name -> skein.v1.Entry
+	208, // 102: skein.v1.ListThreadsResponse.threads:type_name -> skein.v1.Thread
+	311, // 103: skein.v1.Thread.root:type_name -> skein.v1.Entry
+	171, // 104: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
+	171, // 105: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
+	6,   // 106: skein.v1.Scheduled.state:type_name -> skein.v1.ScheduledState
+	310, // 107: skein.v1.Scheduled.error:type_name -> skein.v1.Error
+	211, // 108: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
+	171, // 109: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
+	311, // 110: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
+	223, // 111: skein.v1.SearchMessagesResponse.found:type_name -> skein.v1.FoundMessage
+	311, // 112: skein.v1.FoundMessage.entry:type_name -> skein.v1.Entry
+	224, // 113: skein.v1.FoundMessage.matches:type_name -> skein.v1.TextMatch
+	311, // 114: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
+	311, // 115: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
+	312, // 116: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
+	313, // 117: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
+	232, // 118: skein.v1.SetMyStateRequest.thread:type_name -> skein.v1.SetThread
+	314, // 119: skein.v1.SetMyStateRequest.push_level:type_name -> skein.v1.PushLevel
+	315, // 120: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
+	314, // 121: skein.v1.PushSettings.direct:type_name -> skein.v1.PushLevel
+	314, // 122: skein.v1.PushSettings.groups:type_name -> skein.v1.PushLevel
+	242, // 123: skein.v1.GetPushSettingsResponse.settings:type_name -> skein.v1.PushSettings
+	242, // 124: skein.v1.SetPushSettingsRequest.settings:type_name -> skein.v1.PushSettings
+	67,  // 125: skein.v1.Account.user:type_name -> skein.v1.User
+	0,   // 126: skein.v1.Account.role:type_name -> skein.v1.ServerRole
+	7,   // 127: skein.v1.Account.state:type_name -> skein.v1.AccountState
+	0,   // 128: skein.v1.SetServerRoleRequest.role:type_name -> skein.v1.ServerRole
+	67,  // 129: skein.v1.SetUsernameResponse.user:type_name -> skein.v1.User
+	259, // 130: skein.v1.SetStickerPackRequest.stickers:type_name -> skein.v1.NewSticker
+	8,   // 131: skein.v1.SetRetentionRequest.kind:type_name -> skein.v1.RetentionKind
+	8,   // 132: skein.v1.GetRetentionResponse.kind:type_name -> skein.v1.RetentionKind
+	11,  // 133: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
+	301, // 134: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
+	11,  // 135: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
+	67,  // 136: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
+	7,   // 137: skein.v1.ListUsersRequest.state:type_name -> skein.v1.AccountState
+	67,  // 138: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
+	247, // 139: skein.v1.ListUsersResponse.accounts:type_name -> skein.v1.Account
+	22,  // 140: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
+	316, // 141: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
+	95,  // 142: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
+	285, // 143: skein.v1.CreateRegistrationLinkResponse.link:type_name -> skein.v1.RegistrationLink
+	285, // 144: skein.v1.ListRegistrationLinksResponse.links:type_name -> skein.v1.RegistrationLink
+	12,  // 145: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
+	14,  // 146: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
+	16,  // 147: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
+	18,  // 148: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
+	20,  // 149: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
+	23,  // 150: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
+	25,  // 151: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
+	27,  // 152: skein.v1.AccountService.LoginWithCode:input_type -> skein.v1.LoginWithCodeRequest
+	29,  // 153: skein.v1.AccountService.GetSecurity:input_type -> skein.v1.GetSecurityRequest
+	31,  // 154: skein.v1.AccountService.BeginTotp:input_type -> skein.v1.BeginTotpRequest
+	33,  // 155: skein.v1.AccountService.ConfirmTotp:input_type -> skein.v1.ConfirmTotpRequest
+	35,  // 156: skein.v1.AccountService.DisableTotp:input_type -> skein.v1.DisableTotpRequest
+	37,  // 157: skein.v1.AccountService.NewRecoveryCodes:input_type -> skein.v1.NewRecoveryCodesRequest
+	43,  // 158: skein.v1.AccountService.ResetPassword:input_type -> skein.v1.ResetPasswordRequest
+	46,  // 159: skein.v1.AccountService.ListLoginProviders:input_type -> skein.v1.ListLoginProvidersRequest
+	48,  // 160: skein.v1.AccountService.BeginProviderLogin:input_type -> skein.v1.BeginProviderLoginRequest
+	50,  // 161: skein.v1.AccountService.AnswerProviderLogin:input_type -> skein.v1.AnswerProviderLoginRequest
+	52,  // 162: skein.v1.AccountService.FinishProviderLogin:input_type -> skein.v1.FinishProviderLoginRequest
+	55,  // 163: skein.v1.AccountService.LinkIdentity:input_type -> skein.v1.LinkIdentityRequest
+	57,  // 164: skein.v1.AccountService.ListIdentities:input_type -> skein.v1.ListIdentitiesRequest
+	59,  // 165: skein.v1.AccountService.UnlinkIdentity:input_type -> skein.v1.UnlinkIdentityRequest
+	39,  // 166: skein.v1.AccountService.DeleteAccount:input_type -> skein.v1.DeleteAccountRequest
+	41,  // 167: skein.v1.AccountService.BeginExport:input_type -> skein.v1.BeginExportRequest
+	61,  // 168: skein.v1.AccountService.ChangeUsername:input_type -> skein.v1.ChangeUsernameRequest
+	63,  // 169: skein.v1.AccountService.RegisterGuest:input_type -> skein.v1.RegisterGuestRequest
+	65,  // 170: skein.v1.AccountService.UpgradeGuest:input_type -> skein.v1.UpgradeGuestRequest
+	9,   // 171: skein.v1.AccountService.GetMe:input_type -> skein.v1.GetMeRequest
+	68,  // 172: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
+	70,  // 173: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
+	72,  // 174: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
+	74,  // 175: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
+	77,  // 176: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
+	79,  // 177: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
+	81,  // 178: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
+	83,  // 179: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
+	85,  // 180: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
+	87,  // 181: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
+	89,  // 182: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
+	91,  // 183: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
+	93,  // 184: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
+	97,  // 185: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
+	99,  // 186: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
+	101, // 187: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
+	103, // 188: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
+	105, // 189: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
+	107, // 190: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
+	109, // 191: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
+	111, // 192: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
+	113, // 193: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
+	115, // 194: skein.v1.GroupService.SetNickname:input_type -> skein.v1.SetNicknameRequest
+	117, // 195: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
+	119, // 196: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
+	121, // 197: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
+	124, // 198: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
+	126, // 199: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
+	128, // 200: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
+	131, // 201: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
+	133, // 202: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
+	135, // 203: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
+	138, // 204: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
+	140, // 205: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
+	142, // 206: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
+	144, // 207: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
+	146, // 208: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
+	149, // 209: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
+	151, // 210: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
+	153, // 211: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
+	155, // 212: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
+	157, // 213: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
+	165, // 214: skein.v1.MediaService.GetMedia:input_type -> skein.v1.GetMediaRequest
+	167, // 215: skein.v1.MediaService.LinkMedia:input_type -> skein.v1.LinkMediaRequest
+	169, // 216: skein.v1.MediaService.DeleteMedia:input_type -> skein.v1.DeleteMediaRequest
+	159, // 217: skein.v1.MediaService.ListStickers:input_type -> skein.v1.ListStickersRequest
+	171, // 218: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
+	175, // 219: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
+	177, // 220: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
+	179, // 221: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
+	182, // 222: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
+	184, // 223: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
+	186, // 224: skein.v1.MessageService.ListReaders:input_type -> skein.v1.ListReadersRequest
+	189, // 225: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
+	191, // 226: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
+	193, // 227: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
+	200, // 228: skein.v1.MessageService.PinMessage:input_type -> skein.v1.PinMessageRequest
+	202, // 229: skein.v1.MessageService.ListPins:input_type -> skein.v1.ListPinsRequest
+	204, // 230: skein.v1.MessageService.ListThread:input_type -> skein.v1.ListThreadRequest
+	206, // 231: skein.v1.MessageService.ListThreads:input_type -> skein.v1.ListThreadsRequest
+	233, // 232: skein.v1.MessageService.SetLifetime:input_type -> skein.v1.SetLifetimeRequest
+	195, // 233: skein.v1.MessageService.ForwardMessages:input_type -> skein.v1.ForwardMessagesRequest
+	173, // 234: skein.v1.MessageService.StreamMessage:input_type -> skein.v1.StreamMessageRequest
+	219, // 235: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
+	221, // 236: skein.v1.MessageService.SearchMessages:input_type -> skein.v1.SearchMessagesRequest
+	209, // 237: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
+	212, // 238: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
+	214, // 239: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
+	216, // 240: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
+	225, // 241: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
+	227, // 242: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
+	229, // 243: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
+	231, // 244: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
+	236, // 245: skein.v1.PushService.GetPushKey:input_type -> skein.v1.GetPushKeyRequest
+	238, // 246: skein.v1.PushService.SetPushSubscription:input_type -> skein.v1.SetPushSubscriptionRequest
+	240, // 247: skein.v1.PushService.DeletePushSubscription:input_type -> skein.v1.DeletePushSubscriptionRequest
+	243, // 248: skein.v1.PushService.GetPushSettings:input_type -> skein.v1.GetPushSettingsRequest
+	245, // 249: skein.v1.PushService.SetPushSettings:input_type -> skein.v1.SetPushSettingsRequest
+	267, // 250: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
+	269, // 251: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
+	271, // 252: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
+	273, // 253: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
+	275, // 254: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
+	277, // 255: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
+	279, // 256: skein.v1.AdminService.EraseUser:input_type -> skein.v1.EraseUserRequest
+	281, // 257: skein.v1.AdminService.ExportUser:input_type -> skein.v1.ExportUserRequest
+	283, // 258: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
+	263, // 259: skein.v1.AdminService.SetRetention:input_type -> skein.v1.SetRetentionRequest
+	265, // 260: skein.v1.AdminService.GetRetention:input_type -> skein.v1.GetRetentionRequest
+	258, // 261: skein.v1.AdminService.SetStickerPack:input_type -> skein.v1.SetStickerPackRequest
+	261, // 262: skein.v1.AdminService.SetCustomEmoji:input_type -> skein.v1.SetCustomEmojiRequest
+	286, // 263: skein.v1.AdminService.CreateRegistrationLink:input_type -> skein.v1.CreateRegistrationLinkRequest
+	288, // 264: skein.v1.AdminService.ListRegistrationLinks:input_type -> skein.v1.ListRegistrationLinksRequest
+	290, // 265: skein.v1.AdminService.RevokeRegistrationLink:input_type -> skein.v1.RevokeRegistrationLinkRequest
+	292, // 266: skein.v1.AdminService.CreateResetLink:input_type -> skein.v1.CreateResetLinkRequest
+	256, // 267: skein.v1.AdminService.SetUsername:input_type -> skein.v1.SetUsernameRequest
+	248, // 268: skein.v1.AdminService.BanUser:input_type -> skein.v1.BanUserRequest
+	250, // 269: skein.v1.AdminService.UnbanUser:input_type -> skein.v1.UnbanUserRequest
+	252, // 270: skein.v1.AdminService.SetDisabled:input_type -> skein.v1.SetDisabledRequest
+	254, // 271: skein.v1.AdminService.SetServerRole:input_type -> skein.v1.SetServerRoleRequest
+	13,  // 272: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
+	15,  // 273: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
+	17,  // 274: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
+	19,  // 275: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
+	21,  // 276: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
+	24,  // 277: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
+	26,  // 278: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
+	28,  // 279: skein.v1.AccountService.LoginWithCode:output_type -> skein.v1.LoginWithCodeResponse
+	30,  // 280: skein.v1.AccountService.GetSecurity:output_type -> skein.v1.GetSecurityResponse
+	32,  // 281: skein.v1.AccountService.BeginTotp:output_type -> skein.v1.BeginTotpResponse
+	34,  // 282: skein.v1.AccountService.ConfirmTotp:output_type -> skein.v1.ConfirmTotpResponse
+	36,  // 283: skein.v1.AccountService.DisableTotp:output_type -> skein.v1.DisableTotpResponse
+	38,  // 284: skein.v1.AccountService.NewRecoveryCodes:output_type -> skein.v1.NewRecoveryCodesResponse
+	44,  // 285: skein.v1.AccountService.ResetPassword:output_type -> skein.v1.ResetPasswordResponse
+	47,  // 286: skein.v1.AccountService.ListLoginProviders:output_type -> skein.v1.ListLoginProvidersResponse
+	49,  // 287: skein.v1.AccountService.BeginProviderLogin:output_type -> skein.v1.BeginProviderLoginResponse
+	51,  // 288: skein.v1.AccountService.AnswerProviderLogin:output_type -> skein.v1.AnswerProviderLoginResponse
+	53,  // 289: skein.v1.AccountService.FinishProviderLogin:output_type -> skein.v1.FinishProviderLoginResponse
+	56,  // 290: skein.v1.AccountService.LinkIdentity:output_type -> skein.v1.LinkIdentityResponse
+	58,  // 291: skein.v1.AccountService.ListIdentities:output_type -> skein.v1.ListIdentitiesResponse
+	60,  // 292: skein.v1.AccountService.UnlinkIdentity:output_type -> skein.v1.UnlinkIdentityResponse
+	40,  // 293: skein.v1.AccountService.DeleteAccount:output_type -> skein.v1.DeleteAccountResponse
+	42,  // 294: skein.v1.AccountService.BeginExport:output_type -> skein.v1.BeginExportResponse
+	62,  // 295: skein.v1.AccountService.ChangeUsername:output_type -> skein.v1.ChangeUsernameResponse
+	64,  // 296: skein.v1.AccountService.RegisterGuest:output_type -> skein.v1.RegisterGuestResponse
+	66,  // 297: skein.v1.AccountService.UpgradeGuest:output_type -> skein.v1.UpgradeGuestResponse
+	10,  // 298: skein.v1.AccountService.GetMe:output_type -> skein.v1.GetMeResponse
+	69,  // 299: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
+	71,  // 300: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
+	73,  // 301: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
+	75,  // 302: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
+	78,  // 303: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
+	80,  // 304: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
+	82,  // 305: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
+	84,  // 306: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
+	86,  // 307: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
+	88,  // 308: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
+	90,  // 309: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
+	92,  // 310: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
+	94,  // 311: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
+	98,  // 312: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
+	100, // 313: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
+	102, // 314: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
+	104, // 315: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
+	106, // 316: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
+	108, // 317: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
+	110, // 318: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
+	112, // 319: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
+	114, // 320: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
+	116, // 321: skein.v1.GroupService.SetNickname:output_type -> skein.v1.SetNicknameResponse
+	118, // 322: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
+	120, // 323: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
+	122, // 324: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
+	125, // 325: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
+	127, // 326: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
+	129, // 327: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
+	132, // 328: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
+	134, // 329: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
+	136, // 330: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
+	139, // 331: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
+	141, // 332: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
+	143, // 333: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
+	145, // 334: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
+	147, // 335: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
+	150, // 336: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
+	152, // 337: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
+	154, // 338: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
+	156, // 339: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
+	158, // 340: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
+	166, // 341: skein.v1.MediaService.GetMedia:output_type -> skein.v1.GetMediaResponse
+	168, // 342: skein.v1.MediaService.LinkMedia:output_type -> skein.v1.LinkMediaResponse
+	170, // 343: skein.v1.MediaService.DeleteMedia:output_type -> skein.v1.DeleteMediaResponse
+	160, // 344: skein.v1.MediaService.ListStickers:output_type -> skein.v1.ListStickersResponse
+	172, // 345: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
+	176, // 346: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
+	178, // 347: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
+	180, // 348: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
+	183, // 349: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
+	185, // 350: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
+	187, // 351: skein.v1.MessageService.ListReaders:output_type -> skein.v1.ListReadersResponse
+	190, // 352: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
+	192, // 353: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
+	194, // 354: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
+	201, // 355: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
+	203, // 356: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
+	205, // 357: skein.v1.MessageService.ListThread:output_type -> skein.v1.ListThreadResponse
+	207, // 358: skein.v1.MessageService.ListThreads:output_type -> skein.v1.ListThreadsResponse
+	234, // 359: skein.v1.MessageService.SetLifetime:output_type -> skein.v1.SetLifetimeResponse
+	198, // 360: skein.v1.MessageService.ForwardMessages:output_type -> skein.v1.ForwardMessagesResponse
+	174, // 361: skein.v1.MessageService.StreamMessage:output_type -> skein.v1.StreamMessageResponse
+	220, // 362: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
+	222, // 363: skein.v1.MessageService.SearchMessages:output_type -> skein.v1.SearchMessagesResponse
+	210, // 364: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
+	213, // 365: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
+	215, // 366: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
+	217, // 367: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
+	226, // 368: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
+	228, // 369: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
+	230, // 370: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
+	235, // 371: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
+	237, // 372: skein.v1.PushService.GetPushKey:output_type -> skein.v1.GetPushKeyResponse
+	239, // 373: skein.v1.PushService.SetPushSubscription:output_type -> skein.v1.SetPushSubscriptionResponse
+	241, // 374: skein.v1.PushService.DeletePushSubscription:output_type -> skein.v1.DeletePushSubscriptionResponse
+	244, // 375: skein.v1.PushService.GetPushSettings:output_type -> skein.v1.GetPushSettingsResponse
+	246, // 376: skein.v1.PushService.SetPushSettings:output_type -> skein.v1.SetPushSettingsResponse
+	268, // 377: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
+	270, // 378: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
+	272, // 379: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
+	274, // 380: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
+	276, // 381: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
+	278, // 382: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
+	280, // 383: skein.v1.AdminService.EraseUser:output_type -> skein.v1.EraseUserResponse
+	282, // 384: skein.v1.AdminService.ExportUser:output_type -> skein.v1.ExportUserResponse
+	284, // 385: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
+	264, // 386: skein.v1.AdminService.SetRetention:output_type -> skein.v1.SetRetentionResponse
+	266, // 387: skein.v1.AdminService.GetRetention:output_type -> skein.v1.GetRetentionResponse
+	260, // 388: skein.v1.AdminService.SetStickerPack:output_type -> skein.v1.SetStickerPackResponse
+	262, // 389: skein.v1.AdminService.SetCustomEmoji:output_type -> skein.v1.SetCustomEmojiResponse
+	287, // 390: skein.v1.AdminService.CreateRegistrationLink:output_type -> skein.v1.CreateRegistrationLinkResponse
+	289, // 391: skein.v1.AdminService.ListRegistrationLinks:output_type -> skein.v1.ListRegistrationLinksResponse
+	291, // 392: skein.v1.AdminService.RevokeRegistrationLink:output_type -> skein.v1.RevokeRegistrationLinkResponse
+	293, // 393: skein.v1.AdminService.CreateResetLink:output_type -> skein.v1.CreateResetLinkResponse
+	257, // 394: skein.v1.AdminService.SetUsername:output_type -> skein.v1.SetUsernameResponse
+	249, // 395: skein.v1.AdminService.BanUser:output_type -> skein.v1.BanUserResponse
+	251, // 396: skein.v1.AdminService.UnbanUser:output_type -> skein.v1.UnbanUserResponse
+	253, // 397: skein.v1.AdminService.SetDisabled:output_type -> skein.v1.SetDisabledResponse
+	255, // 398: skein.v1.AdminService.SetServerRole:output_type -> skein.v1.SetServerRoleResponse
+	272, // [272:399] is the sub-list for method output_type
+	145, // [145:272] is the sub-list for method input_type
+	145, // [145:145] is the sub-list for extension type_name
+	145, // [145:145] is the sub-list for extension extendee
+	0,   // [0:145] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_services_proto_init() }
@@ -17524,17 +18428,17 @@ func file_skein_v1_services_proto_init() {
 	}
 	file_skein_v1_entry_proto_init()
 	file_skein_v1_frames_proto_init()
-	file_skein_v1_services_proto_msgTypes[63].OneofWrappers = []any{}
-	file_skein_v1_services_proto_msgTypes[92].OneofWrappers = []any{}
-	file_skein_v1_services_proto_msgTypes[220].OneofWrappers = []any{}
-	file_skein_v1_services_proto_msgTypes[221].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[65].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[94].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[222].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[223].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_services_proto_rawDesc), len(file_skein_v1_services_proto_rawDesc)),
-			NumEnums:      7,
-			NumMessages:   281,
+			NumEnums:      9,
+			NumMessages:   292,
 			NumExtensions: 0,
 			NumServices:   8,
 		},

@@ -86,8 +86,13 @@ func printJSON(m proto.Message) error {
 
 type userCmd struct {
 	Add      userAddCmd      `cmd:"" help:"Create a user; the password is asked for, or read from a pipe."`
-	List     userListCmd     `cmd:"" help:"List all users."`
+	List     userListCmd     `cmd:"" help:"List users: who they are, their role, and what became of their accounts."`
 	Sessions userSessionsCmd `cmd:"" help:"List the sessions of a user."`
+	Ban      userBanCmd      `cmd:"" help:"Let nobody in as a user, for a time or for ever; their sockets close at once."`
+	Unban    userUnbanCmd    `cmd:"" help:"End a ban."`
+	Disable  userDisableCmd  `cmd:"" help:"Let nobody in as a user who left."`
+	Enable   userEnableCmd   `cmd:"" help:"Let a user in again who was disabled."`
+	Role     userRoleCmd     `cmd:"" help:"Give a user a role on the server, or take it."`
 	Kick     userKickCmd     `cmd:"" help:"End sessions of a user; their sockets close at once."`
 	Export   userExportCmd   `cmd:"" help:"Download everything of a user's as one zip."`
 	Erase    userEraseCmd    `cmd:"" help:"Delete the account of a user, for ever."`
@@ -146,16 +151,22 @@ func readPassword(prompt string) (string, error) {
 
 type userListCmd struct {
 	adminClient `embed:""`
+	Query       string `arg:"" optional:"" help:"What the username or name begins with, or the whole id."`
+	State       string `enum:"any,active,banned,disabled,deleted" default:"any" help:"Accounts in this state alone: active, banned, disabled or deleted."`
+	Roles       bool   `help:"Those with a role alone."`
+	Guests      bool   `help:"Guests alone."`
 }
 
 func (c *userListCmd) Run(ctx context.Context) error {
 	all := &wire.ListUsersResponse{}
 	for cursor := ""; ; {
 		var page wire.ListUsersResponse
-		if err := c.call(ctx, "AdminService/ListUsers", &wire.ListUsersRequest{Limit: 500, Cursor: cursor}, &page); err != nil {
+		if err := c.call(ctx, "AdminService/ListUsers", &wire.ListUsersRequest{
+			Limit: 500, Cursor: cursor, Query: c.Query, State: accountStates[c.State], WithRole: c.Roles, Guests: c.Guests,
+		}, &page); err != nil {
 			return err
 		}
-		all.Users = append(all.Users, page.Users...)
+		all.Users, all.Accounts = append(all.Users, page.Users...), append(all.Accounts, page.Accounts...)
 		if cursor = page.Next; cursor == "" {
 			break
 		}
@@ -164,9 +175,9 @@ func (c *userListCmd) Run(ctx context.Context) error {
 		return printJSON(all)
 	}
 	w := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tUSERNAME\tNAME")
-	for _, u := range all.Users {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", u.Id, u.Username, u.DisplayName)
+	fmt.Fprintln(w, "ID\tUSERNAME\tNAME\tROLE\tSTATE\tSESSIONS\tLAST SEEN")
+	for _, a := range all.Accounts {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", a.User.GetId(), a.User.GetUsername(), a.User.GetDisplayName(), roleOf(a), stateOf(a), a.Sessions, day(a.LastSeenAtMs))
 	}
 	return w.Flush()
 }

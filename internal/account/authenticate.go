@@ -30,7 +30,7 @@ func (s *Service) authenticate(ctx context.Context, h im.Handshake) (im.Actor, e
 		if connection {
 			return im.Actor{}, im.Errorf(im.CodePermissionDenied, "the admin key is for the HTTP API only; mint a token to connect")
 		}
-		return im.Actor{Admin: true, Address: h.Address}, nil
+		return im.Actor{Role: im.ServerOwner, Address: h.Address}, nil
 	case !wellFormed(h.Token, accessPrefix):
 		return im.Actor{}, im.Errorf(im.CodeTokenInvalid, "this is no access token")
 	}
@@ -57,7 +57,7 @@ func (s *Service) authenticate(ctx context.Context, h im.Handshake) (im.Actor, e
 		Connection: h.Connection,
 		Device:     device,
 		Address:    h.Address,
-		Admin:      state.Admin,
+		Role:       state.Role,
 		ExpiresMs:  state.Expires.UnixMilli(),
 	}, nil
 }
@@ -74,6 +74,8 @@ func (s *Service) goodToken(ctx context.Context, token string) (im.TokenState, e
 		return im.TokenState{}, im.Errorf(im.CodeTokenInvalid, "this is no access token")
 	case state.Deleted:
 		return im.TokenState{}, accountDeleted()
+	case state.Barred.At(s.o.Now()) != nil:
+		return im.TokenState{}, state.Barred.At(s.o.Now())
 	case !state.Ended.IsZero():
 		return im.TokenState{}, im.Errorf(im.CodeSessionRevoked, "the session was ended")
 	case !s.o.Now().Before(state.Expires):

@@ -136,7 +136,7 @@ func TestAuthenticateAdminKey(t *testing.T) {
 	key := must(account.NewAdminKey(zeros{}))
 	f := start(t, func(o *account.Options) { o.AdminKeyHash = account.HashKey(key) })
 	actor, err := f.http(key)
-	if err != nil || actor != (im.Actor{Admin: true, Address: home}) {
+	if err != nil || actor != (im.Actor{Role: im.ServerOwner, Address: home}) {
 		t.Errorf("actor %+v, %v", actor, err)
 	}
 	_, err = f.hello(key, "c1", phone("d1"))

@@ -36,7 +36,7 @@ func TestProveForExport(t *testing.T) {
 	if _, err := f.withCode(home, f.ticket("alice"), codes[1]); err != nil {
 		t.Error(err)
 	}
-	want(t, f.ProveForExport(t.Context(), im.Actor{Admin: true}, "", ""), im.CodePermissionDenied)
+	want(t, f.ProveForExport(t.Context(), im.Actor{Role: im.ServerOwner}, "", ""), im.CodePermissionDenied)
 
 	minted, err := f.Mint(t.Context(), account.Minting{User: "mia"}) // no password
 	if err != nil {

@@ -45,11 +45,11 @@ func TestGuests(t *testing.T) {
 	must(f.guest("Ida"))
 	_, err = f.guest("Jo")
 	want(t, err, im.CodeTooLarge)
-	guests, next, err := f.ListUsers(t.Context(), "", 2, true)
+	guests, next, err := f.ListUsers(t.Context(), im.AccountQuery{Limit: 2, Guests: true})
 	if err != nil || len(guests) != 2 || next == "" || !guests[0].Guest || guests[0].Username != "" {
 		t.Errorf("the guests are %+v, %q, %v", guests, next, err)
 	}
-	all, _, _ := f.ListUsers(t.Context(), "", 0, false)
+	all, _, _ := f.ListUsers(t.Context(), im.AccountQuery{})
 	if len(all) != 4 {
 		t.Errorf("all are %+v", all)
 	}

@@ -79,6 +79,9 @@ func (s *Service) openByProvider(ctx context.Context, addr string, p Provider, w
 		return t, false, err
 	}
 	identity.User, identity.Username, identity.Email, identity.LastUsed = user.ID, shown(who), who.Email, s.o.Now()
+	if err := user.Barred.At(s.o.Now()); err != nil {
+		return t, false, err
+	}
 	if user.SecondFactor {
 		return t, false, s.ask(ctx, user.ID, "")
 	}
@@ -171,7 +174,7 @@ func (s *Service) mayTake(ctx context.Context, p Provider, who im.ProviderClaims
 		return user, err
 	}
 	here := slices.ContainsFunc(others, func(i im.Identity) bool { return i.Issuer == who.Issuer })
-	if here || user.Admin || user.SecondFactor {
+	if here || user.Role != im.ServerUser || user.SecondFactor {
 		return im.Credentials{}, none
 	}
 	return user, nil

@@ -3,7 +3,6 @@ package account
 import (
 	"bytes"
 	"context"
-	"strings"
 	"time"
 
 	"github.com/skein-im/skein/internal/im"
@@ -33,7 +32,7 @@ func (s *Service) register(ctx context.Context, addr string, r Registration) (To
 	if err != nil {
 		return Tokens{}, err
 	}
-	user, made, err := s.newUser(ctx, r, false)
+	user, made, err := s.newUser(ctx, r, im.ServerUser)
 	if err != nil {
 		return Tokens{}, err
 	}
@@ -64,7 +63,7 @@ func (s *Service) CreateUser(ctx context.Context, r Registration) (User, error) 
 	if err := validNewUser(&r.Username, &r.DisplayName, r.Password); err != nil {
 		return User{}, err
 	}
-	user, made, err := s.newUser(ctx, r, false)
+	user, made, err := s.newUser(ctx, r, im.ServerUser)
 	if err != nil || made {
 		return user.User, err
 	}
@@ -79,7 +78,7 @@ func usernameTaken() error { return im.Errorf(im.CodeAlreadyExists, "the usernam
 // newUser makes a user from checked input. A name that is taken is refused
 // before the work of hashing; the store decides in the end. made: the same
 // registration has made the user before (Registration.Key).
-func (s *Service) newUser(ctx context.Context, r Registration, admin bool) (c im.Credentials, made bool, err error) {
+func (s *Service) newUser(ctx context.Context, r Registration, role im.ServerRole) (c im.Credentials, made bool, err error) {
 	random := s.o.Random
 	if r.Key != nil {
 		random = bytes.NewReader(r.Key)
@@ -111,7 +110,7 @@ func (s *Service) newUser(ctx context.Context, r Registration, admin bool) (c im
 		ID:          id,
 		Username:    r.Username,
 		DisplayName: r.DisplayName,
-		Admin:       admin,
+		Role:        role,
 		DMPolicy:    s.o.DefaultDMPolicy,
 		FindPolicy:  s.o.DefaultFindPolicy,
 		Created:     s.o.Now(),
@@ -146,6 +145,9 @@ func (s *Service) login(ctx context.Context, addr string, l Credentials) (Tokens
 		}
 		if user.Username != name {
 			return Tokens{}, im.Errorf(im.CodeBadCredentials, "this account's username is %s now: log in with that", user.Username)
+		}
+		if err := user.Barred.At(s.o.Now()); err != nil {
+			return Tokens{}, err
 		}
 		t, opening, err := s.opening(user.ID, addr, l.Device, s.o.AccessLifetime, l.StayLoggedIn)
 		if err != nil {
@@ -282,7 +284,7 @@ func (s *Service) claimAdmin(ctx context.Context, addr, code, username, password
 		s.refusedCode(ctx, addr, howClaim)
 		return Tokens{}, im.Errorf(im.CodePermissionDenied, "the code is wrong or was used")
 	}
-	user, _, err := s.newUser(ctx, Registration{Username: username, Password: password, DisplayName: displayName}, true)
+	user, _, err := s.newUser(ctx, Registration{Username: username, Password: password, DisplayName: displayName}, im.ServerOwner)
 	if err != nil {
 		return Tokens{}, err
 	}
@@ -313,7 +315,7 @@ func (s *Service) mint(ctx context.Context, m Minting) (Tokens, error) {
 	if err != nil {
 		return Tokens{}, err
 	}
-	if strings.TrimSpace(m.DisplayName) == "" {
+	if m.DisplayName == "" {
 		m.DisplayName = string(id)
 	}
 	name, err := normalDisplayName(m.DisplayName)

@@ -33,6 +33,8 @@ func (s *Service) refresh(ctx context.Context, token string) (Tokens, error) {
 			return Tokens{}, im.Errorf(im.CodeTokenInvalid, "this is no refresh token")
 		case state.Deleted:
 			return Tokens{}, accountDeleted()
+		case state.Barred.At(s.o.Now()) != nil:
+			return Tokens{}, state.Barred.At(s.o.Now())
 		case !state.Ended.IsZero():
 			return Tokens{}, im.Errorf(im.CodeSessionRevoked, "the session was ended")
 		case !state.Replaced.IsZero():

@@ -47,6 +47,6 @@ func TestSearchUsers(t *testing.T) {
 		_, _, err := f.SearchUsers(t.Context(), me, "ann", bad, 0)
 		want(t, err, im.CodeInvalidArgument)
 	}
-	_, _, err := f.SearchUsers(t.Context(), im.Actor{Admin: true}, "ann", "", 0)
+	_, _, err := f.SearchUsers(t.Context(), im.Actor{Role: im.ServerOwner}, "ann", "", 0)
 	want(t, err, im.CodePermissionDenied)
 }

@@ -239,14 +239,14 @@ func TestProfiles(t *testing.T) {
 	ids := map[im.UserID]bool{alice.User: true, bobby.User: true}
 	var cursor string
 	for page := range 2 {
-		users, next, err := f.ListUsers(t.Context(), cursor, 1, false)
+		users, next, err := f.ListUsers(t.Context(), im.AccountQuery{After: im.UserID(cursor), Limit: 1})
 		if err != nil || len(users) != 1 || !ids[users[0].ID] || (next == "") != (page == 1) {
 			t.Fatalf("page %d: %+v, %q, %v", page, users, next, err)
 		}
 		delete(ids, users[0].ID)
 		cursor = next
 	}
-	_, _, err = f.ListUsers(t.Context(), "no cursor", 1, false)
+	_, _, err = f.ListUsers(t.Context(), im.AccountQuery{After: "no cursor"})
 	want(t, err, im.CodeInvalidArgument)
 }
 

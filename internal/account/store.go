@@ -20,13 +20,23 @@ type Store interface {
 	ErasureStore
 	NameStore
 	GuestStore
+	RoleStore
+}
+
+// RoleStore keeps who may do what to the deployment, and who may not come in.
+type RoleStore interface {
+	// SetRole gives a user another role. not_found; account_deleted; permission_denied: they
+	// are a guest, or the last owner that there is.
+	SetRole(ctx context.Context, user im.UserID, role im.ServerRole) error
+	// Bar changes what bars a user, and returns what it is then, with the sessions that it
+	// ended. not_found; account_deleted; permission_denied: their role is no lesser one than
+	// that of whoever does it, or they are the last owner that there is.
+	Bar(ctx context.Context, c im.BarChange) (im.User, []im.SessionID, error)
 }
 
 // GuestStore keeps what is different of guests.
 type GuestStore interface {
 	CountGuests(ctx context.Context) (int, error)
-	// ListGuests is ListUsers of the guests alone.
-	ListGuests(ctx context.Context, after im.UserID, limit int) ([]im.User, error)
 	// UnseenGuests returns at most limit guests that were not seen since a time.
 	UnseenGuests(ctx context.Context, since time.Time, limit int) ([]im.UserID, error)
 	// UpgradeGuest: already_exists when the username is taken, permission_denied when they
@@ -122,8 +132,7 @@ type UserStore interface {
 	Users(ctx context.Context, ids []im.UserID) ([]im.User, error)
 	UserByName(ctx context.Context, username string) (im.Credentials, error)
 	UserCredentials(ctx context.Context, id im.UserID) (im.Credentials, error)
-	// ListUsers returns users in the order of their ids, those after the given one.
-	ListUsers(ctx context.Context, after im.UserID, limit int) ([]im.User, error)
+	ListUsers(ctx context.Context, q im.AccountQuery) ([]im.AccountInfo, error)
 	// UpdateUser changes what is given (ProfileChange.Of). Notices are promised in the
 	// same transaction if that is a change.
 	UpdateUser(ctx context.Context, id im.UserID, change im.ProfileChange, notices ...im.Promise) (im.User, error)

@@ -33,21 +33,22 @@ func (s *Service) FindUser(ctx context.Context, viewer im.UserID, username strin
 	return found[0].User, nil
 }
 
-// ListUsers returns a page of all users, or of the guests alone, in the order of their ids. limit is at
-// most 500, 0 means 100; next is the cursor of the next page, "" after the last.
-func (s *Service) ListUsers(ctx context.Context, after string, limit int, guests bool) (users []User, next string, err error) {
-	if after != "" && !im.ValidID(after) {
+// ListUsers returns a page of users with what administrators see of them, in the order of
+// their ids. The query's Limit is at most 500, 0 means 100; next is the cursor of the next
+// page, "" after the last.
+func (s *Service) ListUsers(ctx context.Context, q im.AccountQuery) (users []im.AccountInfo, next string, err error) {
+	if q.After != "" && !im.ValidID(string(q.After)) {
 		return nil, "", im.Wrong("cursor", "is not one of this list")
 	}
-	if limit <= 0 {
-		limit = 100
+	if n := utf8.RuneCountInString(q.Query); n > MaxPrefix || !printable(q.Query) {
+		return nil, "", im.Wrong("query", "must have at most %d characters and no control characters", MaxPrefix)
 	}
-	limit = min(limit, 500)
-	list := s.store.ListUsers
-	if guests {
-		list = s.store.ListGuests
+	if q.Limit <= 0 {
+		q.Limit = 100
 	}
-	users, err = list(ctx, im.UserID(after), limit+1)
+	limit := min(q.Limit, 500)
+	q.Limit, q.Now = limit+1, s.o.Now()
+	users, err = s.store.ListUsers(ctx, q)
 	if err != nil {
 		return nil, "", err
 	}
@@ -120,7 +121,7 @@ func validNewUser(username, displayName *string, password string) (err error) {
 	if *username, err = normalUsername(*username); err != nil {
 		return err
 	}
-	if strings.TrimSpace(*displayName) == "" {
+	if *displayName == "" {
 		*displayName = *username
 	}
 	if *displayName, err = normalDisplayName(*displayName); err != nil {

@@ -25,11 +25,14 @@ func (c *Calls) claimAdmin(ctx context.Context, actor im.Actor, r *wire.ClaimAdm
 	return &wire.ClaimAdminResponse{Tokens: wireTokens(t)}, nil
 }
 
-func (c *Calls) mintToken(ctx context.Context, _ im.Actor, r *wire.MintTokenRequest) (*wire.MintTokenResponse, error) {
+func (c *Calls) mintToken(ctx context.Context, actor im.Actor, r *wire.MintTokenRequest) (*wire.MintTokenResponse, error) {
 	user, err := userID("user", r.GetUser())
 	device, errDevice := contract.ParseDevice(r.GetDevice())
 	lifetime, errLifetime := lifetime(r.GetLifetimeMs())
 	if err := first(err, contract.CheckText("displayName", r.GetDisplayName(), 0, maxNameChars), errDevice, errLifetime); err != nil {
+		return nil, err
+	}
+	if _, err := c.actOn(ctx, actor, r.GetUser()); err != nil {
 		return nil, err
 	}
 	t, err := c.Accounts.Mint(ctx, account.Minting{User: user, DisplayName: r.GetDisplayName(), Lifetime: lifetime, Device: device})
@@ -69,14 +72,21 @@ func (c *Calls) createUser(ctx context.Context, _ im.Actor, r *wire.CreateUserRe
 func (c *Calls) listUsers(ctx context.Context, _ im.Actor, r *wire.ListUsersRequest) (*wire.ListUsersResponse, error) {
 	limit, err := pageLimit(r.GetLimit(), 100, 500)
 	after, errCursor := cursor(r.GetCursor())
-	if err := first(err, errCursor); err != nil {
+	if err := first(err, errCursor, knownEnum("state", r.GetState(), wire.AccountState_name)); err != nil {
 		return nil, err
 	}
-	users, next, err := c.Accounts.ListUsers(ctx, after, limit, r.GetGuests())
+	users, next, err := c.Accounts.ListUsers(ctx, im.AccountQuery{
+		After: im.UserID(after), Limit: limit, Guests: r.GetGuests(), Query: r.GetQuery(), State: im.AccountState(r.GetState()), WithRole: r.GetWithRole(),
+	})
 	if err != nil {
 		return nil, err
 	}
-	return &wire.ListUsersResponse{Users: wireUsers(users), Next: next}, nil
+	out := &wire.ListUsersResponse{Next: next}
+	for i := range users {
+		a := c.wireAccount(&users[i])
+		out.Users, out.Accounts = append(out.Users, a.User), append(out.Accounts, a)
+	}
+	return out, nil
 }
 
 func (c *Calls) listUserSessions(ctx context.Context, actor im.Actor, r *wire.ListUserSessionsRequest) (*wire.ListUserSessionsResponse, error) {
@@ -91,10 +101,13 @@ func (c *Calls) listUserSessions(ctx context.Context, actor im.Actor, r *wire.Li
 	return &wire.ListUserSessionsResponse{Sessions: s}, nil
 }
 
-func (c *Calls) kickUser(ctx context.Context, _ im.Actor, r *wire.KickUserRequest) (*wire.KickUserResponse, error) {
-	user, err := userID("user", r.GetUser())
+func (c *Calls) kickUser(ctx context.Context, actor im.Actor, r *wire.KickUserRequest) (*wire.KickUserResponse, error) {
 	session, errSession := sessionID(r.GetSession(), true)
-	if err := first(err, errSession); err != nil {
+	if errSession != nil {
+		return nil, errSession
+	}
+	user, err := c.actOn(ctx, actor, r.GetUser())
+	if err != nil {
 		return nil, err
 	}
 	n, err := c.Accounts.Revoke(ctx, user, session)

@@ -124,6 +124,8 @@ type Deps struct {
 	// Log that log; nil: the doors tell it.
 	Slow func() time.Duration
 	Log  *slog.Logger
+	// Version is that of the program, for GetMe.
+	Version string
 	// Random makes message ids for callers that send none; nil means crypto/rand.
 	Random io.Reader
 }
@@ -182,6 +184,10 @@ func (c *Calls) carryOut(ctx context.Context, actor im.Actor, call im.Call) ([]b
 	}
 	// A Result is no ack: what the call stores is pushed to its own connection, too.
 	actor.Connection = ""
+	actor, err := c.withRole(ctx, r.Method, actor)
+	if err != nil {
+		return nil, err
+	}
 	if err := r.Who.allows(actor); err != nil {
 		return nil, err
 	}
@@ -232,17 +238,42 @@ const (
 	Known
 	// User acts as a user; the admin key is not one.
 	User
-	// Admin is an administrator or the admin key.
-	Admin
+	// Staff has a role on this server, whichever, or is the admin key, which is an owner.
+	Staff
+	// Auditors are those but moderators, Moderators those but auditors.
+	Auditors
+	Moderators
+	// Admins are admins and owners.
+	Admins
+	// Owners are owners.
+	Owners
 )
 
 func (w Who) String() string {
-	return [...]string{"nobody", "anyone", "known", "user", "admin"}[w]
+	return [...]string{"nobody", "anyone", "known", "user", "staff", "auditors", "moderators", "admins", "owners"}[w]
+}
+
+// least is the least role that a method for those with a role is for.
+func (w Who) least() im.ServerRole {
+	switch w {
+	case Moderators:
+		return im.ServerModerator
+	case Admins:
+		return im.ServerAdmin
+	case Owners:
+		return im.ServerOwner
+	}
+	return im.ServerAuditor
+}
+
+// has decides whether a role is one of those that a method is for.
+func (w Who) has(r im.ServerRole) bool {
+	return w >= Staff && r >= w.least() && (w != Auditors || r != im.ServerModerator)
 }
 
 // allows decides whether an actor is the kind of caller the method is for.
 func (w Who) allows(a im.Actor) error {
-	stranger := a.User == "" && !a.Admin
+	stranger := a.User == "" && a.Role == im.ServerUser
 	switch {
 	case w == Anyone:
 		return nil
@@ -252,10 +283,24 @@ func (w Who) allows(a im.Actor) error {
 		return nil
 	case w == User:
 		return im.Errorf(im.CodePermissionDenied, "this acts as a user; the admin key is not one")
-	case w == Admin && a.Admin:
+	case w.has(a.Role):
 		return nil
 	}
-	return im.Errorf(im.CodePermissionDenied, "this is for administrators")
+	return im.Errorf(im.CodePermissionDenied, "this is for administrators: for the role %s, or a greater one", w.least())
+}
+
+// withRole is the actor with the role that they have now, if the method asks for one: a
+// connection may be older than the role.
+func (c *Calls) withRole(ctx context.Context, m Method, actor im.Actor) (im.Actor, error) {
+	if m.Who < Staff || actor.User == "" || c.Accounts == nil { // nil: in tests of the table
+		return actor, nil
+	}
+	u, err := c.Accounts.Me(ctx, actor.User)
+	if err != nil && im.CodeOf(err) != im.CodeNotFound {
+		return actor, err
+	}
+	actor.Role = u.Role
+	return actor, nil
 }
 
 // Class groups methods that share a rate limit.

@@ -19,8 +19,8 @@ import (
 
 var (
 	alice = im.Actor{User: "alice", Session: "s1", Address: "192.0.2.1"}
-	root  = im.Actor{User: "root", Session: "s2", Admin: true}
-	key   = im.Actor{Admin: true}
+	root  = im.Actor{User: "root", Session: "s2", Role: im.ServerOwner}
+	key   = im.Actor{Role: im.ServerOwner}
 	none  = im.Actor{Address: "192.0.2.9"}
 )
 
@@ -108,7 +108,7 @@ func TestEveryMethodHasARow(t *testing.T) {
 		if got, want := proto.MessageName(r.response), proto.MessageName(m.NewResponse()); got != want {
 			t.Errorf("%s: the handler returns %s, the contract says %s", r.Name, got, want)
 		}
-		if r.Who < Anyone || r.Who > Admin {
+		if r.Who < Anyone || r.Who > Owners {
 			t.Errorf("%s: nobody may call it", r.Name)
 		}
 		if _, ok := DefaultLimits()[r.Class]; !ok {
@@ -130,7 +130,7 @@ func TestOpenMethods(t *testing.T) {
 		if m.Who == Anyone {
 			open = append(open, m.Name)
 		}
-		if strings.HasPrefix(m.Name, "skein.v1.AdminService/") && m.Who != Admin && m.Name != claimMethod {
+		if strings.HasPrefix(m.Name, "skein.v1.AdminService/") && m.Who < Staff && m.Name != claimMethod {
 			t.Errorf("%s is for %s", m.Name, m.Who)
 		}
 	}

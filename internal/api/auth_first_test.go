@@ -47,7 +47,7 @@ func TestHTTPAuthenticatesBeforeItReads(t *testing.T) {
 			if open := m.Who == Anyone; !open && (status != 401 || code != im.CodeUnauthenticated) || open && status == 401 {
 				t.Errorf("%s, %s, no token: %d %s", m.Name, name, status, code)
 			}
-			if m.Who == Admin {
+			if m.Who >= Staff {
 				if status, code := ask("alice"); status != 403 || code != im.CodePermissionDenied {
 					t.Errorf("%s, %s, no administrator: %d %s", m.Name, name, status, code)
 				}

@@ -134,7 +134,7 @@ func digits(least, most int) string {
 // that their type describes (see Bounds). TestEveryFieldHasBounds holds it.
 func fieldBounds() map[string]Bounds {
 	all := make(map[string]Bounds, 200)
-	for _, part := range []map[string]Bounds{accountBounds(), providerBounds(), securityBounds(), contactBounds(), groupBounds(), joinBounds(), linkBounds(), messageBounds(), amendBounds(), streamBounds(), lifetimeBounds(), retentionBounds(), mediaBounds(), stickerBounds(), pushBounds(), searchBounds(), threadBounds(), forwardBounds(), adminBounds(), stateBounds()} {
+	for _, part := range []map[string]Bounds{accountBounds(), providerBounds(), securityBounds(), contactBounds(), groupBounds(), joinBounds(), linkBounds(), messageBounds(), amendBounds(), streamBounds(), lifetimeBounds(), retentionBounds(), mediaBounds(), stickerBounds(), pushBounds(), searchBounds(), threadBounds(), forwardBounds(), adminBounds(), roleBounds(), stateBounds()} {
 		for name, b := range part {
 			all[name] = b
 		}
@@ -157,7 +157,7 @@ func accountBounds() map[string]Bounds {
 
 		"RegisterRequest.username":     matching(namePattern).required(),
 		"RegisterRequest.password":     secret().required(),
-		"RegisterRequest.display_name": line(maxNameChars),
+		"RegisterRequest.display_name": called(maxNameChars),
 		"RegisterResponse.tokens":      {Required: true},
 
 		"LoginRequest.username":              matching(namePattern).required(),
@@ -466,13 +466,13 @@ func adminBounds() map[string]Bounds {
 		"ClaimAdminResponse.tokens":  {Required: true},
 
 		"MintTokenRequest.user":         id().required(),
-		"MintTokenRequest.display_name": line(maxNameChars),
+		"MintTokenRequest.display_name": called(maxNameChars),
 		"MintTokenRequest.lifetime_ms":  Bounds{Min: 1000, Max: uint64(maxLifetime.Milliseconds())}.def("86400000"),
 		"MintTokenResponse.tokens":      {Required: true},
 
 		"CreateUserRequest.username":     matching(namePattern).required(),
 		"CreateUserRequest.password":     secret().required(),
-		"CreateUserRequest.display_name": line(maxNameChars),
+		"CreateUserRequest.display_name": called(maxNameChars),
 		"CreateUserResponse.user":        {Required: true},
 
 		"ListUsersRequest.limit":            page(100, 500),

@@ -18,8 +18,8 @@ func (c *Calls) deleteAccount(ctx context.Context, actor im.Actor, r *wire.Delet
 	return &wire.DeleteAccountResponse{}, nil
 }
 
-func (c *Calls) eraseUser(ctx context.Context, _ im.Actor, r *wire.EraseUserRequest) (*wire.EraseUserResponse, error) {
-	user, err := userID("user", r.GetUser())
+func (c *Calls) eraseUser(ctx context.Context, actor im.Actor, r *wire.EraseUserRequest) (*wire.EraseUserResponse, error) {
+	user, err := c.actOn(ctx, actor, r.GetUser())
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ var errNoExports = im.Errorf(im.CodeUnimplemented, "this server makes no exports
 func (c *Calls) exportRows() []row {
 	return []row{
 		newRow("AccountService/BeginExport", User, ClassCredential, small, c.beginExport),
-		newRow("AdminService/ExportUser", Admin, ClassAdmin, small, c.exportUser),
+		newRow("AdminService/ExportUser", Admins, ClassAdmin, small, c.exportUser),
 	}
 }
 
@@ -40,7 +40,7 @@ func (c *Calls) beginExport(ctx context.Context, actor im.Actor, r *wire.BeginEx
 }
 
 func (c *Calls) exportUser(ctx context.Context, actor im.Actor, r *wire.ExportUserRequest) (*wire.ExportUserResponse, error) {
-	user, err := userID("user", r.GetUser())
+	user, err := c.actOn(ctx, actor, r.GetUser())
 	if err != nil {
 		return nil, err
 	}

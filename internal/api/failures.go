@@ -66,7 +66,7 @@ func ownFailures() map[string][]im.Code {
 	say("AdminService", one(im.CodeAlreadyExists, im.CodeNotFound), "SetUsername")
 	say("AdminService", one(im.CodeNotFound), "RevokeRegistrationLink", "CreateResetLink")
 	say("AccountService", one(im.CodeTokenReused), "Refresh")
-	say("AccountService", one(im.CodeNotFound), "RevokeSession")
+	say("AccountService", one(im.CodeNotFound), "RevokeSession", "GetMe")
 	say("UserService", one(im.CodeNotFound), "FindUser")
 	say("ContactService", one(im.CodeNotFound), "RequestContact", "AcceptContact", "RefuseContact", "RemoveContact", "BlockUser", "UnblockUser", "SetRemark", "SetTags")
 	say("GroupService", one(im.CodeNotFound), "CreateGroup", "GetGroup", "RenameGroup", "UpdateGroup", "ListMembers", "AddMembers", "RemoveMembers",
@@ -93,6 +93,6 @@ func ownFailures() map[string][]im.Code {
 	say("AdminService", one(im.CodePermissionDenied, im.CodeAlreadyExists), "ClaimAdmin")
 	say("AdminService", one(im.CodeAlreadyExists), "CreateUser", "MintToken")
 	say("AdminService", one(im.CodeAlreadyExists, im.CodeNotFound), "CreateGroupFor")
-	say("AdminService", one(im.CodeNotFound), "ListUserSessions", "KickUser", "EraseUser", "ExportUser", "SetRetention", "GetRetention")
+	say("AdminService", one(im.CodeNotFound), "ListUserSessions", "KickUser", "BanUser", "UnbanUser", "SetDisabled", "SetServerRole", "EraseUser", "ExportUser", "SetRetention", "GetRetention")
 	return all
 }

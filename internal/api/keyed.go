@@ -148,7 +148,7 @@ func keyedCaller(a im.Actor) (caller string, most int) {
 	switch {
 	case a.User != "":
 		return string(a.User), im.KeysOfUser
-	case a.Admin:
+	case a.Role != im.ServerUser:
 		return "admin key", mostOfOthers // no user's id has a space
 	}
 	return "", mostOfOthers

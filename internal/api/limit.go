@@ -178,7 +178,7 @@ func (l *Limiter) admit(class Class, actor im.Actor) (quota, bool) {
 	case class == ClassCredential && (addr.IsValid() || actor.User == ""):
 	case actor.User != "": // also on a transport without addresses, whatever the class
 		who = "u " + string(actor.User)
-	case actor.Admin:
+	case actor.Role != im.ServerUser:
 		who = "k"
 	}
 	return l.take(class, who)

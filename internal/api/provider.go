@@ -34,7 +34,7 @@ func (c *Calls) providerRows() []row {
 		newRow("AccountService/ListIdentities", User, ClassRead, small, c.listIdentities),
 		newRow("AccountService/UnlinkIdentity", User, ClassCredential, small, c.unlinkIdentity),
 		newRow("AccountService/ChangeUsername", User, ClassCredential, small, c.changeUsername),
-		newRow("AdminService/SetUsername", Admin, ClassAdmin, small, c.setUsername),
+		newRow("AdminService/SetUsername", Admins, ClassAdmin, small, c.setUsername),
 	}
 }
 

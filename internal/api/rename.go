@@ -19,9 +19,12 @@ func (c *Calls) changeUsername(ctx context.Context, actor im.Actor, r *wire.Chan
 	return &wire.ChangeUsernameResponse{User: wireUser(u)}, nil
 }
 
-func (c *Calls) setUsername(ctx context.Context, _ im.Actor, r *wire.SetUsernameRequest) (*wire.SetUsernameResponse, error) {
-	user, err := userID("user", r.GetUser())
-	if err := first(err, opaque("username", r.GetUsername(), maxUsernameBytes)); err != nil {
+func (c *Calls) setUsername(ctx context.Context, actor im.Actor, r *wire.SetUsernameRequest) (*wire.SetUsernameResponse, error) {
+	if err := opaque("username", r.GetUsername(), maxUsernameBytes); err != nil {
+		return nil, err
+	}
+	user, err := c.actOn(ctx, actor, r.GetUser())
+	if err != nil {
 		return nil, err
 	}
 	u, err := c.Accounts.SetUsername(ctx, user, r.GetUsername())

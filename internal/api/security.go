@@ -18,16 +18,16 @@ func (c *Calls) securityRows() []row {
 		newRow("AccountService/LoginWithCode", Anyone, ClassCredential, small, c.loginWithCode),
 		newRow("AccountService/ResetPassword", Anyone, ClassCredential, small, c.resetPassword),
 		newRow("AccountService/DeleteAccount", User, ClassCredential, small, c.deleteAccount),
-		newRow("AdminService/EraseUser", Admin, ClassAdmin, small, c.eraseUser),
+		newRow("AdminService/EraseUser", Admins, ClassAdmin, small, c.eraseUser),
 		newRow("AccountService/GetSecurity", User, ClassRead, small, c.getSecurity),
 		newRow("AccountService/BeginTotp", User, ClassCredential, small, c.beginTotp),
 		newRow("AccountService/ConfirmTotp", User, ClassCredential, small, c.confirmTotp),
 		newRow("AccountService/DisableTotp", User, ClassCredential, small, c.disableTotp),
 		newRow("AccountService/NewRecoveryCodes", User, ClassCredential, small, c.newRecoveryCodes),
-		newRow("AdminService/CreateRegistrationLink", Admin, ClassAdmin, small, c.createRegistrationLink),
-		newRow("AdminService/ListRegistrationLinks", Admin, ClassAdmin, small, c.listRegistrationLinks),
-		newRow("AdminService/RevokeRegistrationLink", Admin, ClassAdmin, small, c.revokeRegistrationLink),
-		newRow("AdminService/CreateResetLink", Admin, ClassAdmin, small, c.createResetLink),
+		newRow("AdminService/CreateRegistrationLink", Admins, ClassAdmin, small, c.createRegistrationLink),
+		newRow("AdminService/ListRegistrationLinks", Staff, ClassAdmin, small, c.listRegistrationLinks),
+		newRow("AdminService/RevokeRegistrationLink", Admins, ClassAdmin, small, c.revokeRegistrationLink),
+		newRow("AdminService/CreateResetLink", Admins, ClassAdmin, small, c.createResetLink),
 	}
 }
 
@@ -157,10 +157,13 @@ func (c *Calls) revokeRegistrationLink(ctx context.Context, _ im.Actor, r *wire.
 	return &wire.RevokeRegistrationLinkResponse{}, nil
 }
 
-func (c *Calls) createResetLink(ctx context.Context, _ im.Actor, r *wire.CreateResetLinkRequest) (*wire.CreateResetLinkResponse, error) {
-	user, err := userID("user", r.GetUser())
-	life, errLife := linkLife(r.GetLifetimeMs(), account.MaxResetLife)
-	if err := first(err, errLife); err != nil {
+func (c *Calls) createResetLink(ctx context.Context, actor im.Actor, r *wire.CreateResetLinkRequest) (*wire.CreateResetLinkResponse, error) {
+	life, err := linkLife(r.GetLifetimeMs(), account.MaxResetLife)
+	if err != nil {
+		return nil, err
+	}
+	user, err := c.actOn(ctx, actor, r.GetUser())
+	if err != nil {
 		return nil, err
 	}
 	code, until, err := c.Accounts.CreateResetLink(ctx, user, r.GetWithoutTotp(), life)

@@ -25,8 +25,8 @@ var errNoStickers = im.Errorf(im.CodeUnimplemented, "this server takes no upload
 func (c *Calls) stickerRows() []row {
 	return []row{
 		newRow("MediaService/ListStickers", User, ClassRead, small, c.listStickers),
-		newRow("AdminService/SetStickerPack", Admin, ClassAdmin, entry, c.setStickerPack),
-		newRow("AdminService/SetCustomEmoji", Admin, ClassAdmin, small, c.setCustomEmoji),
+		newRow("AdminService/SetStickerPack", Admins, ClassAdmin, entry, c.setStickerPack),
+		newRow("AdminService/SetCustomEmoji", Admins, ClassAdmin, small, c.setCustomEmoji),
 	}
 }
 

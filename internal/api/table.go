@@ -24,7 +24,7 @@ func Methods() []Method {
 // table is every method there is: name, who may call it, rate class, the
 // largest request in bytes, handler.
 func (c *Calls) table() []row {
-	return slices.Concat(c.peopleRows(), c.securityRows(), c.providerRows(), c.guestRows(), c.groupRows(), c.messageRows(), c.mediaRows(), c.stickerRows(), c.pushRows(), c.adminRows(), c.exportRows())
+	return slices.Concat(c.peopleRows(), c.securityRows(), c.providerRows(), c.guestRows(), c.groupRows(), c.messageRows(), c.mediaRows(), c.stickerRows(), c.pushRows(), c.adminRows(), c.exportRows(), c.roleRows())
 }
 
 func (c *Calls) peopleRows() []row {
@@ -121,13 +121,13 @@ func (c *Calls) messageRows() []row {
 func (c *Calls) adminRows() []row {
 	return []row{
 		newRow("AdminService/ClaimAdmin", Anyone, ClassCredential, small, c.claimAdmin),
-		newRow("AdminService/MintToken", Admin, ClassAdmin, small, c.mintToken),
-		newMaker("AdminService/CreateUser", Admin, ClassAdmin, small, c.createUser),
-		newRow("AdminService/ListUsers", Admin, ClassAdmin, small, c.listUsers),
-		newRow("AdminService/ListUserSessions", Admin, ClassAdmin, small, c.listUserSessions),
-		newRow("AdminService/KickUser", Admin, ClassAdmin, small, c.kickUser),
-		newMaker("AdminService/CreateGroupFor", Admin, ClassAdmin, entry, c.createGroupFor),
-		newRow("AdminService/SetRetention", Admin, ClassAdmin, small, c.setRetention),
-		newRow("AdminService/GetRetention", Admin, ClassAdmin, small, c.getRetention),
+		newRow("AdminService/MintToken", Admins, ClassAdmin, small, c.mintToken),
+		newMaker("AdminService/CreateUser", Admins, ClassAdmin, small, c.createUser),
+		newRow("AdminService/ListUsers", Staff, ClassAdmin, small, c.listUsers),
+		newRow("AdminService/ListUserSessions", Staff, ClassAdmin, small, c.listUserSessions),
+		newRow("AdminService/KickUser", Moderators, ClassAdmin, small, c.kickUser),
+		newMaker("AdminService/CreateGroupFor", Admins, ClassAdmin, entry, c.createGroupFor),
+		newRow("AdminService/SetRetention", Admins, ClassAdmin, small, c.setRetention),
+		newRow("AdminService/GetRetention", Staff, ClassAdmin, small, c.getRetention),
 	}
 }

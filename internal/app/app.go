@@ -84,6 +84,7 @@ type Options struct {
 // App is one server process. Open makes it, Serve runs it to its end.
 type App struct {
 	cfg     config.Config
+	version string
 	now     func() time.Time
 	log     *slog.Logger
 	metrics *prometheus.Registry
@@ -161,7 +162,7 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *App, err error)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	a := &App{cfg: cfg, now: o.Now, log: o.Logger, metrics: prometheus.NewRegistry(), failed: make(chan error, 1), stopping: make(chan struct{}), began: time.Now(), sockets: maps.Clone(o.Sockets), supervisor: o.Supervisor}
+	a := &App{cfg: cfg, version: o.Version, now: o.Now, log: o.Logger, metrics: prometheus.NewRegistry(), failed: make(chan error, 1), stopping: make(chan struct{}), began: time.Now(), sockets: maps.Clone(o.Sockets), supervisor: o.Supervisor}
 	a.slow.Store(int64(cfg.Log.Slow))
 	a.live.begin(&cfg, o.Level)
 	if cfg.Clustered() && cfg.Node.Name == "" {
@@ -339,7 +340,7 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 	}
 	a.logic.calls = api.NewCalls(api.Deps{
 		Slow: slow, Log: a.log,
-		Stickers: a.stickersForCalls(), Push: a.push, Accounts: a.accounts, Contacts: m.contacts, Groups: m.groups, Messages: a.logic.sends, Lists: a.messaging, Search: a.searcher(), Retention: a.messaging, Later: a.later, Media: a.media, Export: a.exports, Keeper: a.directory, Limiter: a.limiter, Now: a.now,
+		Stickers: a.stickersForCalls(), Push: a.push, Accounts: a.accounts, Contacts: m.contacts, Groups: m.groups, Messages: a.logic.sends, Lists: a.messaging, Search: a.searcher(), Retention: a.messaging, Later: a.later, Media: a.media, Export: a.exports, Keeper: a.directory, Limiter: a.limiter, Now: a.now, Version: a.version,
 	})
 	return nil
 }

@@ -111,7 +111,7 @@ func files(t *testing.T, dir string) map[string]string {
 func (l *lived) served(a *App) (string, error) {
 	ctx := context.Background()
 	var b strings.Builder
-	users, _, err := a.accounts.ListUsers(ctx, "", 100, false)
+	users, _, err := a.accounts.ListUsers(ctx, im.AccountQuery{})
 	errs := []error{err}
 	for _, u := range users {
 		fmt.Fprintln(&b, "user", u.ID, u.DisplayName)

@@ -271,7 +271,7 @@ func TestRefusals(t *testing.T) {
 		return err
 	}
 	_, acceptUnasked := w.Accept(ctx, actor("a"), "b")
-	_, _, listAsNobody := w.page(ctx, im.Actor{Admin: true}, 0, "")
+	_, _, listAsNobody := w.page(ctx, im.Actor{Role: im.ServerOwner}, 0, "")
 	for _, c := range []struct {
 		name string
 		err  error
@@ -283,7 +283,7 @@ func TestRefusals(t *testing.T) {
 		{"no id", request(actor("a"), "", ""), im.CodeInvalidArgument},
 		{"a long message", request(actor("a"), "b", strings.Repeat("好", 201)), im.CodeTooLarge},
 		{"a broken message", request(actor("a"), "b", "\xff"), im.CodeInvalidArgument},
-		{"the admin key", request(im.Actor{Admin: true}, "b", ""), im.CodePermissionDenied},
+		{"the admin key", request(im.Actor{Role: im.ServerOwner}, "b", ""), im.CodePermissionDenied},
 		{"the admin key's list", listAsNobody, im.CodePermissionDenied},
 		{"accept without a request", acceptUnasked, im.CodeNotFound},
 		{"refuse nobody", w.Refuse(ctx, actor("a"), "ghost"), im.CodeNotFound},

@@ -146,7 +146,7 @@ func TestStorageFull(t *testing.T) {
 	if im.CodeOf(err) != im.CodeStorageFull || stored == 0 {
 		t.Fatalf("after %d users: %v", stored, err)
 	}
-	users, err := d.ListUsers(t.Context(), "", 1000)
+	users, err := d.ListUsers(t.Context(), im.AccountQuery{Limit: 1000})
 	if err != nil || len(users) != stored {
 		t.Errorf("%d users, %v; want %d", len(users), err, stored)
 	}

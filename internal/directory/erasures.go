@@ -32,9 +32,9 @@ func (d *DB) BeginErasure(ctx context.Context, o im.ErasureOrder) (e im.Erasure,
 			return err
 		}
 		var deleted int64
-		var admin bool
+		var role im.ServerRole
 		var name sql.NullString
-		if err := tx.QueryRow("SELECT deleted_at, admin, username FROM users WHERE id = $1", o.User).Scan(&deleted, &admin, &name); err != nil {
+		if err := tx.QueryRow("SELECT deleted_at, "+roleColumn+", username FROM users WHERE id = $1", o.User).Scan(&deleted, &role, &name); err != nil {
 			return err
 		}
 		if deleted != 0 {
@@ -52,14 +52,9 @@ func (d *DB) BeginErasure(ctx context.Context, o im.ErasureOrder) (e im.Erasure,
 				return err
 			}
 		}
-		if admin {
-			// The rows are locked, so of two who delete each other one stays.
-			others, err := tx.Exec("UPDATE users SET admin = admin WHERE admin AND id <> $1", o.User)
-			if err != nil {
+		if role == im.ServerOwner {
+			if err := anotherOwner(tx, o.User); err != nil {
 				return err
-			}
-			if others == 0 {
-				return im.Errorf(im.CodePermissionDenied, "the last administrator cannot be deleted")
 			}
 		}
 		if name.Valid {
@@ -121,7 +116,7 @@ func forgetUser(tx *writeTx, o im.ErasureOrder) error {
 		return err
 	}
 	_, err := tx.Exec(`
-		UPDATE users SET deleted_at = CASE WHEN deleted_at = 0 THEN CAST($2 AS BIGINT) ELSE deleted_at END, username = NULL, display_name = $3, search_name = '', password_hash = '', admin = FALSE, guest = FALSE, profile = '', hide_reads = FALSE,
+		UPDATE users SET deleted_at = CASE WHEN deleted_at = 0 THEN CAST($2 AS BIGINT) ELSE deleted_at END, username = NULL, display_name = $3, search_name = '', password_hash = '', admin = FALSE, server_role = 0, disabled_at = 0, banned_at = 0, banned_until = 0, ban_reason = '', guest = FALSE, profile = '', hide_reads = FALSE,
 			dm_policy = $4, find_policy = $5, presence_policy = $6, group_policy = $7 WHERE id = $1`,
 		o.User, msOf(o.At), im.DeletedName, im.DMNobody, im.FindNobody, im.PresenceNobody, im.GroupsNobody)
 	return err

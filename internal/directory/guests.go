@@ -14,12 +14,6 @@ func (d *DB) CountGuests(ctx context.Context) (n int, err error) {
 	return n, d.failed("count the guests", err)
 }
 
-// ListGuests is ListUsers of the guests alone.
-func (d *DB) ListGuests(ctx context.Context, after im.UserID, limit int) ([]im.User, error) {
-	return list(ctx, d, func(r *sql.Rows) (im.User, error) { return scanUser(r) },
-		"SELECT "+userColumns+" FROM users WHERE guest AND id > $1 ORDER BY id LIMIT $2", after, limit)
-}
-
 // unseen is of a guest who is not newer than $1, and with none of whose sessions anybody
 // came since.
 const unseen = "guest AND created_at < $1 AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.user_id = users.id AND s.last_seen_at >= $1)"

@@ -27,7 +27,7 @@ func (d *DB) OpenSession(ctx context.Context, o im.SessionOpening) error {
 			}
 		} else if err := lockUser(tx, o.Session.User, o.IfPasswordHash); err != nil {
 			return err
-		} else if err := notDeleted(tx, o.Session.User); err != nil {
+		} else if err := mayComeIn(tx, o.Session.User, o.Session.Created); err != nil {
 			return err
 		} else if err := useSecond(tx, &o); err != nil {
 			return err
@@ -116,19 +116,21 @@ func (d *DB) TokenByHash(ctx context.Context, hash im.TokenHash) (im.TokenState,
 	s := &t.Session
 	var parent []byte
 	var created, expires, replaced, begun, seen, ended int64
+	var standing standingRow
 	err := d.queryRow(ctx, `
 		SELECT t.kind, t.created_at, t.expires_at, t.parent, t.replaced_at, t.retry_nonce, p.retry_nonce IS NOT NULL,
 			s.id, s.user_id, s.device_id, s.device_class, s.device_name, s.client, s.created_at, s.last_seen_at, s.last_address, s.ended_at,
-			u.admin, u.deleted_at <> 0
+			`+standingColumns+`, u.deleted_at <> 0
 		FROM tokens t JOIN sessions s ON s.id = t.session_id JOIN users u ON u.id = s.user_id LEFT JOIN tokens p ON p.hash = t.parent
 		WHERE t.hash = $1`, hash[:]).Scan(
 		&t.Kind, &created, &expires, &parent, &replaced, &t.RetryNonce, &t.ParentRetry,
 		&s.ID, &s.User, &s.Device.ID, &s.Device.Class, &s.Device.Name, &s.Client, &begun, &seen, &s.LastAddress, &ended,
-		&t.Admin, &t.Deleted)
+		&standing.role, &standing.disabled, &standing.banned, &standing.until, &standing.reason, &t.Deleted)
 	if errors.Is(err, sql.ErrNoRows) {
 		return im.TokenState{}, im.Errorf(im.CodeNotFound, "no such token")
 	}
 	copy(t.Parent[:], parent)
+	t.Role, t.Barred = standing.role, standing.barred()
 	t.Created, t.Expires, t.Replaced, t.Ended = timeOf(created), timeOf(expires), timeOf(replaced), timeOf(ended)
 	s.Created, s.LastSeen = timeOf(begun), timeOf(seen)
 	return t, d.failed("read a token", err)

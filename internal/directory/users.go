@@ -12,14 +12,16 @@ import (
 )
 
 // userColumns are what scanUser reads.
-const userColumns = "id, COALESCE(username, ''), display_name, admin, dm_policy, created_at, group_policy, find_policy, profile, presence_policy, hide_reads, deleted_at <> 0, guest"
+const userColumns = "id, COALESCE(username, ''), display_name, " + standingColumns + ", dm_policy, created_at, group_policy, find_policy, profile, presence_policy, hide_reads, deleted_at <> 0, guest"
 
 func scanUser(row interface{ Scan(...any) error }, more ...any) (im.User, error) {
 	var u im.User
 	var created int64
 	var profile string
-	err := row.Scan(append([]any{&u.ID, &u.Username, &u.DisplayName, &u.Admin, &u.DMPolicy, &created, &u.GroupPolicy, &u.FindPolicy, &profile, &u.PresencePolicy, &u.HideReads, &u.Deleted, &u.Guest}, more...)...)
+	var standing standingRow
+	err := row.Scan(append([]any{&u.ID, &u.Username, &u.DisplayName, &standing.role, &standing.disabled, &standing.banned, &standing.until, &standing.reason, &u.DMPolicy, &created, &u.GroupPolicy, &u.FindPolicy, &profile, &u.PresencePolicy, &u.HideReads, &u.Deleted, &u.Guest}, more...)...)
 	u.Created = timeOf(created)
+	u.Role, u.Barred = standing.role, standing.barred()
 	if err == nil && profile != "" {
 		if err = json.Unmarshal([]byte(profile), &u.Profile); err != nil {
 			err = fmt.Errorf("directory: profile of %s: %w", u.ID, err)
@@ -45,9 +47,9 @@ func createUser(tx *writeTx, c im.Credentials, keepExisting bool) error {
 		return err
 	}
 	n, err := tx.Exec(`
-		INSERT INTO users (id, username, display_name, password_hash, admin, dm_policy, created_at, search_name, find_policy, guest)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`,
-		c.ID, sql.NullString{String: c.Username, Valid: c.Username != ""}, c.DisplayName, c.PasswordHash, c.Admin, c.DMPolicy, msOf(c.Created), folded(c.DisplayName), c.FindPolicy, c.Guest)
+		INSERT INTO users (id, username, display_name, password_hash, admin, dm_policy, created_at, search_name, find_policy, guest, server_role)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`,
+		c.ID, sql.NullString{String: c.Username, Valid: c.Username != ""}, c.DisplayName, c.PasswordHash, c.Role >= im.ServerAdmin, c.DMPolicy, msOf(c.Created), folded(c.DisplayName), c.FindPolicy, c.Guest, int64(c.Role))
 	if err != nil || n == 1 {
 		return err
 	}
@@ -57,7 +59,7 @@ func createUser(tx *writeTx, c im.Credentials, keepExisting bool) error {
 	}
 	switch {
 	case same && keepExisting:
-		return notDeleted(tx, c.ID)
+		return mayComeIn(tx, c.ID, c.Created)
 	case same:
 		return im.Errorf(im.CodeConflict, "the user id was given twice; repeat")
 	}
@@ -89,12 +91,6 @@ func (d *DB) credentials(ctx context.Context, where, arg string) (im.Credentials
 		return im.Credentials{}, im.Errorf(im.CodeNotFound, "no such user")
 	}
 	return c, d.failed("read a user", err)
-}
-
-// ListUsers returns users in the order of their ids, those after the given id.
-func (d *DB) ListUsers(ctx context.Context, after im.UserID, limit int) ([]im.User, error) {
-	return list(ctx, d, func(r *sql.Rows) (im.User, error) { return scanUser(r) },
-		"SELECT "+userColumns+" FROM users WHERE id > $1 ORDER BY id LIMIT $2", after, limit)
 }
 
 // ReplacePasswordHash sets the hash of a password if it is the old one still

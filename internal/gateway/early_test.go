@@ -74,7 +74,7 @@ func TestCallsBeforeTheHello(t *testing.T) {
 				t.Fatalf("asked by %+v", l.actors)
 			}
 			for _, a := range l.actors[:2] {
-				if a.User != "" || a.Admin || a.Session != "" || a.Connection != l.actors[2].Connection || a.Address != l.actors[2].Address {
+				if a.User != "" || a.Role != im.ServerUser || a.Session != "" || a.Connection != l.actors[2].Connection || a.Address != l.actors[2].Address {
 					t.Errorf("asked by %+v", a)
 				}
 			}

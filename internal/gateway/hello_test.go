@@ -85,7 +85,7 @@ func TestHelloRefused(t *testing.T) {
 		"revoked":           {world: bad(im.CodeSessionRevoked), want: "session_revoked"},
 		"other device":      {world: bad(im.CodeDeviceMismatch), want: "device_mismatch"},
 		"nobody's token": {world: func(w *world) {
-			w.logic.authenticate = func(im.Handshake) (im.Actor, error) { return im.Actor{Admin: true}, nil }
+			w.logic.authenticate = func(im.Handshake) (im.Actor, error) { return im.Actor{Role: im.ServerOwner}, nil }
 		}, want: "token_invalid"},
 		"groups cannot be read": {world: func(w *world) { w.errGroup = im.Errorf(im.CodeUnavailable, "later") }, want: "not_ready"},
 		"the store fails":       {world: func(w *world) { w.errGroup = errors.New("secret detail") }, want: "internal"},

@@ -31,7 +31,7 @@ func TestRenew(t *testing.T) {
 			case "other user":
 				mine.User, mine.ExpiresMs = "bob", at(1000)
 			case "admin key":
-				return im.Actor{Admin: true}, nil
+				return im.Actor{Role: im.ServerOwner}, nil
 			case "slow":
 				return im.Actor{}, &im.Error{Code: im.CodeUnavailable, Message: "slow", RetryAfter: time.Second}
 			default:

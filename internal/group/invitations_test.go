@@ -142,7 +142,7 @@ func TestInvitationEnds(t *testing.T) {
 	}
 	_, err = w.Accept(t.Context(), actor("x"), "grp:none")
 	w.wantCode(err, im.CodeNotFound)
-	_, err = w.Accept(t.Context(), im.Actor{Admin: true}, over)
+	_, err = w.Accept(t.Context(), im.Actor{Role: im.ServerOwner}, over)
 	w.wantCode(err, im.CodePermissionDenied)
 	again, invited, err := w.Add(t.Context(), actor("a"), over, []im.UserID{"x"})
 	w.ok(err)

@@ -146,7 +146,7 @@ func (s *Service) mayManage(ctx context.Context, actor im.Actor, c im.Conversati
 // what Group of it has. Who is banned is told so. Who has not said who they are (the zero
 // Actor) is told it as well: a newcomer sees whom they would join.
 func (s *Service) Look(ctx context.Context, actor im.Actor, code string) (InviteLink, error) {
-	stranger := actor.User == "" && !actor.Admin
+	stranger := actor.User == "" && actor.Role == im.ServerUser
 	if !stranger {
 		if err := checkActor(actor); err != nil {
 			return InviteLink{}, err

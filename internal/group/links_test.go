@@ -60,7 +60,7 @@ func TestLink(t *testing.T) {
 	if l, err = w.Look(t.Context(), im.Actor{}, code); err != nil || l.Group.Name != known {
 		t.Fatalf("who has not said who they are sees %q: %v", l.Group.Name, err)
 	}
-	_, err = w.Look(t.Context(), im.Actor{Admin: true}, code)
+	_, err = w.Look(t.Context(), im.Actor{Role: im.ServerOwner}, code)
 	w.wantCode(err, im.CodePermissionDenied)
 	g, err := w.Join(t.Context(), actor("a"), code)
 	w.ok(err)

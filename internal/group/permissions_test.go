@@ -24,7 +24,7 @@ var who = []struct {
 	actor im.Actor
 }{
 	{"owner", actor("owner")}, {"admin", actor("admin")}, {"member", actor("member")}, {"muted", actor("muted")},
-	{"non-member", actor("stranger")}, {"blocked", actor("blocked")}, {"banned", actor("banned")}, {"integrator", im.Actor{Admin: true}},
+	{"non-member", actor("stranger")}, {"blocked", actor("blocked")}, {"banned", actor("banned")}, {"integrator", im.Actor{Role: im.ServerOwner}},
 }
 
 // permission is a row: what is done, in a group whose settings are changed first.

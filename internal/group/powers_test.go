@@ -157,7 +157,7 @@ func TestPowers(t *testing.T) {
 func TestNobodyActs(t *testing.T) {
 	w := newWorld(t, group.Options{}, "o")
 	c := w.create("o")
-	nobody := im.Actor{Admin: true}
+	nobody := im.Actor{Role: im.ServerOwner}
 	_, err := w.Create(t.Context(), nobody, "x", nil, "")
 	w.wantCode(err, im.CodePermissionDenied)
 	_, err = w.Get(t.Context(), nobody, c)

@@ -125,7 +125,8 @@ type User struct {
 	// Username is empty for users that exist by a minted token only.
 	Username    string
 	DisplayName string
-	Admin       bool
+	Role        ServerRole
+	Barred      Barred
 	DMPolicy    DMPolicy
 	// GroupPolicy is 0 for a new user: GroupsAnyone.
 	GroupPolicy GroupPolicy
@@ -231,8 +232,10 @@ type TokenState struct {
 	Session     Session
 	// Ended is when the session was ended, zero while it lives.
 	Ended time.Time
-	// Admin tells that the user is an administrator, Deleted that their account was deleted.
-	Admin, Deleted bool
+	// Role, Barred and Deleted are the user's.
+	Role    ServerRole
+	Barred  Barred
+	Deleted bool
 }
 
 // SessionOpening is the one atomic step that opens a session.

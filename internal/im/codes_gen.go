@@ -48,7 +48,7 @@ const (
 	CodeTokenReused Code = "token_reused"
 	// Another device of the same class took this one's place.
 	CodeReplaced Code = "replaced"
-	// The account may not connect.
+	// The account is banned or disabled; the message tells until when, and why.
 	CodeBanned Code = "banned"
 	// Client and server share no protocol version; update.
 	CodeVersionUnsupported Code = "version_unsupported"

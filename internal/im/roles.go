@@ -115,8 +115,9 @@ type Actor struct {
 	Connection ConnectionID
 	Device     Device
 	Address    string
-	// Admin may use the admin methods: an administrator or the admin key (whose User is "").
-	Admin bool
+	// Role is what they may do to the deployment, as of the handshake: calls that need one
+	// look again. The admin key is an owner whose User is "".
+	Role ServerRole
 	// ExpiresMs is when the access token ends, in Unix milliseconds; 0 for the admin key.
 	ExpiresMs int64
 	// Request is the id under which the log has what is asked now, on every node that it

@@ -51,7 +51,7 @@ func newSource(t testing.TB, entries int) *source {
 	d, err := sqlite.Open(s.Directory, sqlite.Options{})
 	must(t, err)
 	must(t, d.Close())
-	s.exec(t, `INSERT INTO users VALUES ('ann', 'ann', 'Ann Ä. 𝄞', 'argon', TRUE, 1, 1000, 0, 0, 'ann ä. 𝄞', '{"about":"ä","extra":{"k":"v"}}', 3, TRUE, 0, 1000, FALSE), ('Bob', NULL, 'B', '', FALSE, 2, 2000, 3, 2, NULL, '', 0, FALSE, 3000, 0, TRUE);
+	s.exec(t, `INSERT INTO users VALUES ('ann', 'ann', 'Ann Ä. 𝄞', 'argon', TRUE, 1, 1000, 0, 0, 'ann ä. 𝄞', '{"about":"ä","extra":{"k":"v"}}', 3, TRUE, 0, 1000, FALSE, 4, 0, 0, 0, ''), ('Bob', NULL, 'B', '', FALSE, 2, 2000, 3, 2, NULL, '', 0, FALSE, 3000, 0, TRUE, 2, 7, 8, 99, 'späm');
 		INSERT INTO sessions VALUES ('s1', 'ann', 'd', 1, 'phone', 'go', 1, 2, '::1', 99, 0), ('s2', 'Bob', '', 0, '', '', 1, 2, '', 99, 5);
 		INSERT INTO tokens VALUES (x'00ff', 's1', 1, 1, 99, NULL, 0, NULL), (x'01', 's1', 2, 1, 99, x'00ff', 7, x'beef');
 		INSERT INTO claims VALUES ('admin', x'0102', 5);

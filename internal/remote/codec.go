@@ -221,9 +221,10 @@ func putActor(b []byte, a *im.Actor) []byte {
 		b = putString(b, a.Connection)
 		b = putDevice(b, &a.Device)
 		b = putString(b, a.Address)
-		b = putBool(b, a.Admin)
+		b = putBool(b, a.Role >= im.ServerAdmin) // all that versions of before know of roles
 		b = putTime(b, timeOfMs(a.ExpiresMs))
-		return putString(b, a.Request)
+		b = putString(b, a.Request)
+		return append(b, byte(a.Role))
 	})
 }
 
@@ -231,10 +232,18 @@ func (r *reader) actor() im.Actor {
 	in := r.record()
 	a := im.Actor{
 		User: im.UserID(in.string()), Session: im.SessionID(in.string()), Connection: im.ConnectionID(in.string()),
-		Device: in.device(), Address: in.string(), Admin: in.bool(), ExpiresMs: msOfTime(in.time()),
+		Device: in.device(), Address: in.string(),
 	}
+	admin := in.bool()
+	a.ExpiresMs = msOfTime(in.time())
 	if len(in.b) > 0 { // nodes of before send none
 		a.Request = in.string()
+	}
+	if len(in.b) > 0 {
+		a.Role = im.ServerRole(in.byte())
+	}
+	if admin && a.Role < im.ServerAdmin {
+		a.Role = im.ServerOwner // of a version that had one role
 	}
 	r.also(in)
 	return a

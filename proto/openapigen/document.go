@@ -154,7 +154,12 @@ func callers(m api.Method) string {
 		api.Anyone: "Needs no token.",
 		api.Known:  "For users and the admin key.",
 		api.User:   "For users.",
-		api.Admin:  "For administrators and the admin key.",
+
+		api.Staff:      "For users with a role on this server, and the admin key.",
+		api.Auditors:   "For auditors, admins, owners, and the admin key.",
+		api.Moderators: "For moderators, admins, owners, and the admin key.",
+		api.Admins:     "For admins, owners, and the admin key.",
+		api.Owners:     "For owners, and the admin key.",
 	}[m.Who]
 	repeat := map[wire.Repeat]string{
 		wire.RepeatReads: "Changes nothing: repeat it as you like.",

@@ -37,6 +37,7 @@ func scenarios() []scenario {
 		{"two logins race", terms{}, race},
 		{"two tabs of a browser", terms{}, tabs},
 		{"a revoked session is closed", terms{}, revoke},
+		{"who is banned is out at once", terms{}, banned},
 		{"minted tokens", terms{}, minted},
 		{"one answer through both doors", terms{}, doors},
 		{"a slow reader beside a fast one", terms{}, slowReader},

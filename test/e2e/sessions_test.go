@@ -4,9 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"google.golang.org/protobuf/proto"
 
 	skein "github.com/skein-im/skein/sdk/go"
 	"github.com/skein-im/skein/wire"
@@ -189,6 +192,49 @@ func revoke(t *testing.T, w World) {
 	find(desk, "being logged out", func(e *skein.StateEvent) bool {
 		return e.State == skein.StateStopped && errors.Is(e.Err, skein.ErrSessionRevoked)
 	})
+}
+
+// banned: all sockets of who is banned close at once, wherever they are connected, and they
+// are told why at every door; who is let in again is where they were.
+func banned(t *testing.T, w World) {
+	admin := func(method string, req, resp proto.Message) {
+		t.Helper()
+		if err := skein.Post(t.Context(), w.HTTP(), "skein.v1.AdminService/"+method, w.AdminKey(), req, resp); err != nil {
+			t.Fatal(err)
+		}
+	}
+	join(t, w, "bob", 1)
+	token := mint(t, w, "ann", time.Hour).AccessToken
+	desk, phone := dialRaw(t, w, 0), connect(t, w, newDevice(t, w, "ann", wire.DeviceClass_DEVICE_CLASS_PHONE, 1))
+	desk.hello(token, "desk", wire.DeviceClass_DEVICE_CLASS_DESKTOP)
+	var n wire.BanUserResponse
+	admin("BanUser", &wire.BanUserRequest{User: "ann", Reason: "spam"}, &n)
+	if n.Sessions != 2 {
+		t.Errorf("%d sessions ended", n.Sessions)
+	}
+	if code := desk.closed(); code != string(wire.CodeBanned) {
+		t.Errorf("closed with %q", code)
+	}
+	find(phone, "being banned", func(e *skein.StateEvent) bool {
+		return e.State == skein.StateStopped && errors.Is(e.Err, skein.ErrBanned)
+	})
+	var resp wire.GetUsersResponse
+	err := skein.Post(t.Context(), w.HTTP(), "skein.v1.UserService/GetUsers", token, &wire.GetUsersRequest{}, &resp)
+	if !errors.Is(err, skein.ErrBanned) || !strings.Contains(err.Error(), "spam") {
+		t.Errorf("a call: %v", err)
+	}
+	again := dialRaw(t, w, 0)
+	again.say(wire.NewClientFrame(&wire.Hello{VersionMin: 1, VersionMax: 1, Token: token, Device: &wire.Device{Id: "desk"}}))
+	if code := again.closed(); code != string(wire.CodeBanned) {
+		t.Errorf("a Hello: %q", code)
+	}
+	var tokens wire.MintTokenResponse
+	err = skein.Post(t.Context(), w.HTTP(), "skein.v1.AdminService/MintToken", w.AdminKey(), &wire.MintTokenRequest{User: "ann"}, &tokens)
+	if !errors.Is(err, skein.ErrBanned) {
+		t.Errorf("a token for her: %v", err)
+	}
+	admin("UnbanUser", &wire.UnbanUserRequest{User: "ann"}, new(wire.UnbanUserResponse))
+	must(join(t, w, "ann", 2).Sessions().List(t.Context()))(t)
 }
 
 // minted: tokens of an integrator's backend make the user, belong to the first

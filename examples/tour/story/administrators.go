@@ -55,6 +55,7 @@ func administrators(t *teller) {
 	gone := &person{id: dora, token: token.Tokens.GetAccessToken()}
 	t.refused(gone, "AccountService/ListSessions", &wire.ListSessionsRequest{}, wire.CodeSessionRevoked)
 	t.refused(t.bob, "AdminService/ListUsers", &wire.ListUsersRequest{}, wire.CodePermissionDenied)
+	roles(t, boss, dora)
 	invitations(t, boss, dora)
 	stickers(t, boss)
 	pushes(t)

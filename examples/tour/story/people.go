@@ -44,6 +44,9 @@ func accounts(t *teller) {
 
 // people: who they are.
 func people(t *teller) {
+	var me wire.GetMeResponse
+	t.call(t.bob, "AccountService/GetMe", &wire.GetMeRequest{}, &me)
+	t.check(me.User.GetId() == t.bob.id && me.Role == wire.ServerRole_SERVER_ROLE_UNSPECIFIED, "Bob is a user like any other", &me)
 	var found wire.FindUserResponse
 	t.call(t.ann, "UserService/FindUser", &wire.FindUserRequest{Username: "bob-" + t.tag}, &found)
 	t.check(found.User.GetId() == t.bob.id && found.User.GetDisplayName() == "bob", "Bob is found", found.User)

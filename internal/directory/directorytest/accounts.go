@@ -61,6 +61,10 @@ func RunAccounts(t *testing.T, open func(t *testing.T) *directory.DB) {
 		{"Guests", guests},
 		{"Erasure", erasure},
 		{"ErasureSteps", erasureSteps},
+		{"ServerRoles", serverRoles},
+		{"ServerRolesRaced", serverRolesRaced},
+		{"Barred", barred},
+		{"AccountsListed", accountsListed},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(&accounts{T: t, db: open(t)}) })
 	}
@@ -168,7 +172,7 @@ func (a *accounts) once(n int, code im.Code, fn func(i int) error) (winner int) 
 }
 
 func sameUser(a, b im.User) bool {
-	return a.Is(&b) && a.ID == b.ID && a.Admin == b.Admin && a.Created.Equal(b.Created)
+	return a.Is(&b) && a.ID == b.ID && a.Role == b.Role && a.Barred == b.Barred && a.Created.Equal(b.Created)
 }
 
 func sameSession(a, b im.Session) bool {

@@ -14,7 +14,7 @@ func erasure(a *accounts) {
 	u := a.user("u1")
 	a.session("u1", "s1")
 	admin, other := someone("root"), someone("boss")
-	admin.Admin, other.Admin = true, true
+	admin.Role, other.Role = im.ServerOwner, im.ServerOwner
 	a.ok(a.db.CreateUser(ctx, admin))
 	order := im.ErasureOrder{User: "u1", At: start().Add(time.Minute)}
 
@@ -77,7 +77,7 @@ func (a *accounts) gone(id im.UserID, session string) {
 	a.Helper()
 	ctx := a.Context()
 	c := get(a.db.UserCredentials(ctx, id))
-	if !c.Deleted || c.Username != "" || c.DisplayName != im.DeletedName || c.PasswordHash != "" || c.Admin || c.SecondFactor || c.Profile.About != "" || c.DMPolicy != im.DMNobody {
+	if !c.Deleted || c.Username != "" || c.DisplayName != im.DeletedName || c.PasswordHash != "" || c.Role != im.ServerUser || c.SecondFactor || c.Profile.About != "" || c.DMPolicy != im.DMNobody {
 		a.Errorf("a deleted user is %+v", c)
 	}
 	_, err := a.db.UserByName(ctx, "name_"+string(id))

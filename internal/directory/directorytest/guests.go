@@ -20,7 +20,7 @@ func guests(a *accounts) {
 	if n := get(a.db.CountGuests(ctx)); n != 3 {
 		a.Errorf("%d guests", n)
 	}
-	if page := get(a.db.ListGuests(ctx, "guest-a", 1)); len(page) != 1 || page[0].ID != "guest-b" || !page[0].Guest {
+	if page := get(a.db.ListUsers(ctx, im.AccountQuery{After: "guest-a", Limit: 1, Guests: true})); len(page) != 1 || page[0].ID != "guest-b" || !page[0].Guest {
 		a.Errorf("page %+v", page)
 	}
 	unseen := func(since time.Time, want ...im.UserID) {

@@ -77,7 +77,7 @@ func tokenRoundTrip(a *accounts) {
 	for _, token := range o.Tokens {
 		got := get(a.db.TokenByHash(a.Context(), token.Hash))
 		if got.Kind != token.Kind || !got.Created.Equal(token.Created) || !got.Expires.Equal(token.Expires) || got.Parent != token.Parent ||
-			!got.Replaced.IsZero() || got.RetryNonce != nil || got.ParentRetry || !got.Ended.IsZero() || got.Admin || !sameSession(got.Session, o.Session) {
+			!got.Replaced.IsZero() || got.RetryNonce != nil || got.ParentRetry || !got.Ended.IsZero() || got.Role != im.ServerUser || !sameSession(got.Session, o.Session) {
 			a.Errorf("got %+v", got)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 func userRoundTrip(a *accounts) {
 	c := someone("u1")
-	c.Admin, c.DMPolicy = true, im.DMEveryone
+	c.Role, c.DMPolicy = im.ServerAdmin, im.DMEveryone
 	a.ok(a.db.CreateUser(a.Context(), c))
 	for _, got := range []im.Credentials{get(a.db.UserByName(a.Context(), "name_u1")), get(a.db.UserCredentials(a.Context(), "u1"))} {
 		if !sameUser(got.User, c.User) || got.PasswordHash != c.PasswordHash {
@@ -27,7 +27,7 @@ func userRoundTrip(a *accounts) {
 	// Users without a name and a password, any number of them.
 	for _, id := range []im.UserID{"m1", "m2"} {
 		a.ok(a.db.CreateUser(a.Context(), im.Credentials{User: im.User{ID: id, DisplayName: "M", DMPolicy: im.DMContacts, Created: start()}}))
-		if got := get(a.db.UserCredentials(a.Context(), id)); got.Username != "" || got.PasswordHash != "" || got.Admin {
+		if got := get(a.db.UserCredentials(a.Context(), id)); got.Username != "" || got.PasswordHash != "" || got.Role != im.ServerUser {
 			a.Errorf("got %+v", got)
 		}
 	}
@@ -85,7 +85,7 @@ func userPages(a *accounts) {
 	slices.Sort(want)
 	var got []im.UserID
 	for after := im.UserID(""); ; after = got[len(got)-1] {
-		page := get(a.db.ListUsers(a.Context(), after, 3))
+		page := get(a.db.ListUsers(a.Context(), im.AccountQuery{After: after, Limit: 3}))
 		for _, u := range page {
 			got = append(got, u.ID)
 		}
@@ -190,7 +190,7 @@ func claim(a *accounts) {
 	a.user("taken")
 	o := opening("taken2", "s1")
 	admin := someone("taken2")
-	admin.Admin, admin.Username = true, "name_taken"
+	admin.Role, admin.Username = im.ServerOwner, "name_taken"
 	o.Create, o.Claim = &admin, two
 	a.code(a.db.OpenSession(a.Context(), o), im.CodeAlreadyExists)
 	if !get(a.db.HasAdminClaim(a.Context(), two)) {
@@ -206,7 +206,7 @@ func claim(a *accounts) {
 	if get(a.db.HasAdminClaim(a.Context(), two)) {
 		a.Error("the code is open still")
 	}
-	if state := get(a.db.TokenByHash(a.Context(), hashOf("as1"))); !state.Admin {
+	if state := get(a.db.TokenByHash(a.Context(), hashOf("as1"))); state.Role != im.ServerOwner {
 		a.Errorf("state %+v", state)
 	}
 	if get(a.db.PutAdminClaim(a.Context(), one, start())) || get(a.db.HasAdminClaim(a.Context(), one)) {
@@ -219,12 +219,12 @@ func claimRaced(a *accounts) {
 	get(a.db.PutAdminClaim(a.Context(), code, start()))
 	a.once(6, im.CodePermissionDenied, func(i int) error {
 		admin := someone(fmt.Sprint("u", i))
-		admin.Admin = true
+		admin.Role = im.ServerOwner
 		o := opening(admin.ID, fmt.Sprint("s", i))
 		o.Create, o.Claim = &admin, code
 		return a.db.OpenSession(context.Background(), o)
 	})
-	if users := get(a.db.ListUsers(a.Context(), "", 10)); len(users) != 1 {
+	if users := get(a.db.ListUsers(a.Context(), im.AccountQuery{Limit: 10})); len(users) != 1 {
 		a.Errorf("users %+v", users)
 	}
 }
@@ -254,7 +254,7 @@ func claimOffered(a *accounts) {
 	has("one", false)
 	has("three", true)
 	admin := someone("u1")
-	admin.Admin = true
+	admin.Role = im.ServerOwner
 	a.ok(a.db.CreateUser(a.Context(), admin))
 	offer("four", time.Hour+2*time.Millisecond, false, false)
 	has("three", false)

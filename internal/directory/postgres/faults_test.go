@@ -209,7 +209,7 @@ func (l *load) stop() {
 func (l *load) check() {
 	there := map[string]bool{}
 	for after := im.UserID(""); ; {
-		page, err := l.d.ListUsers(l.Context(), after, 1000)
+		page, err := l.d.ListUsers(l.Context(), im.AccountQuery{After: after, Limit: 1000})
 		if err != nil {
 			l.Fatal(err)
 		}

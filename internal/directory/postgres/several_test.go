@@ -96,7 +96,7 @@ func TestOrderOfBytes(t *testing.T) {
 		}
 	}
 	page("users", func(after im.UserID) (ids []im.UserID, err error) {
-		users, err := d.ListUsers(t.Context(), after, 3)
+		users, err := d.ListUsers(t.Context(), im.AccountQuery{After: after, Limit: 3})
 		for _, x := range users {
 			ids = append(ids, x.ID)
 		}

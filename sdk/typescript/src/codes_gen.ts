@@ -66,7 +66,7 @@ export const codes = {
   token_reused: 4403,
   /** Another device of the same class took this one's place. */
   replaced: 4600,
-  /** The account may not connect. */
+  /** The account is banned or disabled; the message tells until when, and why. */
   banned: 4601,
   /** Client and server share no protocol version; update. */
   version_unsupported: 4602,

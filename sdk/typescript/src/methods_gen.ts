@@ -4,6 +4,7 @@
 export type Repeat = "reads" | "same" | "key"
 
 const repeats: Readonly<Record<string, Repeat>> = {
+  "skein.v1.AccountService/GetMe": "reads",
   "skein.v1.AccountService/GetSecurity": "reads",
   "skein.v1.AccountService/ListIdentities": "reads",
   "skein.v1.AccountService/ListLoginProviders": "reads",
