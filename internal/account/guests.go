@@ -25,11 +25,15 @@ type Guesting struct {
 // RegisterGuest makes a guest with a session that is prolonged. permission_denied: guests
 // are not taken; too_large: there are as many as may be.
 func (s *Service) RegisterGuest(ctx context.Context, addr string, g Guesting) (Tokens, error) {
-	t, err := s.registerGuest(ctx, addr, g)
-	return t, s.count("register_guest", err)
+	at, err := s.attempt("register_guest", addr, g.Device)
+	if err != nil {
+		return Tokens{}, err
+	}
+	t, err := s.registerGuest(ctx, addr, g, at)
+	return t, s.count("register_guest", s.failed(at, err))
 }
 
-func (s *Service) registerGuest(ctx context.Context, addr string, g Guesting) (Tokens, error) {
+func (s *Service) registerGuest(ctx context.Context, addr string, g Guesting, at *attempt) (Tokens, error) {
 	if s.o.MaxGuests <= 0 {
 		return Tokens{}, im.Errorf(im.CodePermissionDenied, "this server takes no guests")
 	}
@@ -66,7 +70,7 @@ func (s *Service) registerGuest(ctx context.Context, addr string, g Guesting) (T
 		ID: t.User, DisplayName: name, DMPolicy: s.o.DefaultDMPolicy, FindPolicy: im.FindNobody, Guest: true, Created: s.o.Now(),
 	}}
 	// Whoever has the key that the id is made of made the guest.
-	opening.KeepExisting = g.Key != nil
+	opening.KeepExisting, opening.Act = g.Key != nil, at.opened(t)
 	return t, s.store.OpenSession(ctx, opening)
 }
 

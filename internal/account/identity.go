@@ -33,11 +33,15 @@ type ProviderFinish struct {
 // by this. not_found, too_late: begin again; permission_denied: nobody here is known as
 // that; totp_required: as with a password.
 func (s *Service) FinishProvider(ctx context.Context, addr string, f ProviderFinish) (t Tokens, created bool, err error) {
-	t, created, err = s.finishProvider(ctx, addr, f)
-	return t, created, s.count("provider_finish", err)
+	at, err := s.attempt("provider", addr, f.Device)
+	if err != nil {
+		return t, false, err
+	}
+	t, created, err = s.finishProvider(ctx, addr, f, at)
+	return t, created, s.count("provider_finish", s.failed(at, err))
 }
 
-func (s *Service) finishProvider(ctx context.Context, addr string, f ProviderFinish) (Tokens, bool, error) {
+func (s *Service) finishProvider(ctx context.Context, addr string, f ProviderFinish, at *attempt) (Tokens, bool, error) {
 	if err := validOptionalDevice(&f.Device); err != nil {
 		return Tokens{}, false, err
 	}
@@ -48,7 +52,7 @@ func (s *Service) finishProvider(ctx context.Context, addr string, f ProviderFin
 	// A further round is for what changed between the look and the opening of the session:
 	// the identity was linked or unlinked, a name was taken, a second factor was added.
 	for round := range 4 {
-		t, created, err := s.openByProvider(ctx, addr, p, who, f, round > 0)
+		t, created, err := s.openByProvider(ctx, addr, p, who, f, round > 0, at)
 		switch im.CodeOf(err) {
 		case "":
 			s.endSurplus(ctx, t.User, t.Session)
@@ -63,7 +67,7 @@ func (s *Service) finishProvider(ctx context.Context, addr string, f ProviderFin
 
 // openByProvider opens a session of the account that is known as who came, of one that the
 // provider may take, or of a new one; numbered: not by the bare name, which is taken.
-func (s *Service) openByProvider(ctx context.Context, addr string, p Provider, who im.ProviderClaims, f ProviderFinish, numbered bool) (t Tokens, created bool, err error) {
+func (s *Service) openByProvider(ctx context.Context, addr string, p Provider, who im.ProviderClaims, f ProviderFinish, numbered bool, at *attempt) (t Tokens, created bool, err error) {
 	identity, err := s.store.IdentityOf(ctx, who.Issuer, who.Subject)
 	linked := err == nil
 	if err != nil && im.CodeOf(err) != im.CodeNotFound {
@@ -79,6 +83,7 @@ func (s *Service) openByProvider(ctx context.Context, addr string, p Provider, w
 		return t, false, err
 	}
 	identity.User, identity.Username, identity.Email, identity.LastUsed = user.ID, shown(who), who.Email, s.o.Now()
+	at.of(user.ID, "")
 	if err := user.Barred.At(s.o.Now()); err != nil {
 		return t, false, err
 	}
@@ -89,7 +94,7 @@ func (s *Service) openByProvider(ctx context.Context, addr string, p Provider, w
 	if err != nil {
 		return t, false, err
 	}
-	opening.Identity, opening.Link = &identity, !linked
+	opening.Identity, opening.Link, opening.Act = &identity, !linked, at.opened(t)
 	if created {
 		opening.Create = &user
 	} else if !linked && s.o.Drive != nil {

@@ -11,11 +11,15 @@ import (
 // Register makes a user with a first session. permission_denied: registration
 // is closed; already_exists: the username is taken.
 func (s *Service) Register(ctx context.Context, addr string, r Registration) (Tokens, error) {
-	t, err := s.register(ctx, addr, r)
-	return t, s.count("register", err)
+	at, err := s.attempt("register", addr, r.Device)
+	if err != nil {
+		return Tokens{}, err
+	}
+	t, err := s.register(ctx, addr, r, at)
+	return t, s.count("register", s.failed(at, err))
 }
 
-func (s *Service) register(ctx context.Context, addr string, r Registration) (Tokens, error) {
+func (s *Service) register(ctx context.Context, addr string, r Registration, at *attempt) (Tokens, error) {
 	if !s.o.OpenRegistration && !s.o.InvitedRegistration {
 		return Tokens{}, im.Errorf(im.CodePermissionDenied, "registration is closed on this server; ask its administrator for an account")
 	}
@@ -51,6 +55,7 @@ func (s *Service) register(ctx context.Context, addr string, r Registration) (To
 	} else {
 		opening.Create, opening.Invitation = &user, invitation
 	}
+	opening.Act = at.opened(t)
 	if err := s.store.OpenSession(ctx, opening); err != nil {
 		return Tokens{}, err
 	}
@@ -120,11 +125,15 @@ func (s *Service) newUser(ctx context.Context, r Registration, role im.ServerRol
 // Login opens a session with a password. bad_credentials does not tell whether
 // the user exists; rate_limited tells how long to wait.
 func (s *Service) Login(ctx context.Context, addr string, l Credentials) (Tokens, error) {
-	t, err := s.login(ctx, addr, l)
-	return t, s.count("login", err)
+	at, err := s.attempt("login", addr, l.Device)
+	if err != nil {
+		return Tokens{}, err
+	}
+	t, err := s.login(ctx, addr, l, at)
+	return t, s.count("login", s.failed(at, err))
 }
 
-func (s *Service) login(ctx context.Context, addr string, l Credentials) (Tokens, error) {
+func (s *Service) login(ctx context.Context, addr string, l Credentials, at *attempt) (Tokens, error) {
 	if err := validOptionalDevice(&l.Device); err != nil {
 		return Tokens{}, err
 	}
@@ -132,6 +141,7 @@ func (s *Service) login(ctx context.Context, addr string, l Credentials) (Tokens
 	if err != nil {
 		name = "" // nobody's, and treated like a user that is not there
 	}
+	at.of("", name)
 	// A second round is for one whose password was changed, or hashed anew, between
 	// the check and the opening of the session.
 	for range 2 {
@@ -139,6 +149,7 @@ func (s *Service) login(ctx context.Context, addr string, l Credentials) (Tokens
 		if err != nil && im.CodeOf(err) != im.CodeNotFound {
 			return Tokens{}, err
 		}
+		at.of(user.ID, name)
 		hash, err := s.checkPassword(ctx, name, addr, l.Password, user)
 		if err != nil {
 			return Tokens{}, err
@@ -156,7 +167,7 @@ func (s *Service) login(ctx context.Context, addr string, l Credentials) (Tokens
 		if user.SecondFactor {
 			return Tokens{}, s.ask(ctx, user.ID, hash)
 		}
-		opening.IfPasswordHash = hash
+		opening.IfPasswordHash, opening.Act = hash, at.opened(t)
 		switch err = s.store.OpenSession(ctx, opening); im.CodeOf(err) {
 		case "":
 			s.endSurplus(ctx, user.ID, t.Session)
@@ -263,11 +274,15 @@ func (s *Service) PrepareClaim(ctx context.Context) (string, error) {
 // ClaimAdmin makes the first administrator with the code of PrepareClaim.
 // permission_denied: the code is wrong or was used.
 func (s *Service) ClaimAdmin(ctx context.Context, addr, code, username, password string) (Tokens, error) {
-	t, err := s.claimAdmin(ctx, addr, code, username, password)
-	return t, s.count("claim", err)
+	at, err := s.attempt("claim", addr, im.Device{})
+	if err != nil {
+		return Tokens{}, err
+	}
+	t, err := s.claimAdmin(ctx, addr, code, username, password, at)
+	return t, s.count("claim", s.failed(at, err))
 }
 
-func (s *Service) claimAdmin(ctx context.Context, addr, code, username, password string) (Tokens, error) {
+func (s *Service) claimAdmin(ctx context.Context, addr, code, username, password string, at *attempt) (Tokens, error) {
 	var displayName string
 	if err := validNewUser(&username, &displayName, password); err != nil {
 		return Tokens{}, err
@@ -292,7 +307,7 @@ func (s *Service) claimAdmin(ctx context.Context, addr, code, username, password
 	if err != nil {
 		return Tokens{}, err
 	}
-	opening.Create, opening.Claim = &user, claim
+	opening.Create, opening.Claim, opening.Act = &user, claim, at.opened(t)
 	if err := s.store.OpenSession(ctx, opening); err != nil {
 		return Tokens{}, err
 	}
@@ -337,6 +352,14 @@ func (s *Service) mint(ctx context.Context, m Minting) (Tokens, error) {
 	}
 	opening.Create = &im.Credentials{User: im.User{ID: id, DisplayName: name, DMPolicy: s.o.DefaultDMPolicy, FindPolicy: s.o.DefaultFindPolicy, Created: s.o.Now()}}
 	opening.KeepExisting = true
+	if s.o.Trail != nil {
+		line, err := s.o.Trail.Line(im.ActAdmin, "AdminService/MintToken")
+		if err != nil {
+			return Tokens{}, err
+		}
+		line.By, line.Role, line.Session, line.Address, line.Target = m.By.User, m.By.Role, m.By.Session, m.By.Address, string(id)
+		opening.Act = &line
+	}
 	if err := s.store.OpenSession(ctx, opening); err != nil {
 		return Tokens{}, err
 	}

@@ -83,7 +83,13 @@ func (s *Service) exchangedBefore(ctx context.Context, token string, state *im.T
 			return Tokens{}, err
 		}
 		s.o.Logger.Warn("account: a refresh token was used twice, the session was ended", "user", state.Session.User, "session", state.Session.ID)
-		return Tokens{}, im.Errorf(im.CodeTokenReused, "the refresh token was used before; the session was ended, log in again")
+		err := im.Errorf(im.CodeTokenReused, "the refresh token was used before; the session was ended, log in again")
+		at, failed := s.attempt("refresh", state.Session.LastAddress, state.Session.Device)
+		if failed != nil {
+			return Tokens{}, failed
+		}
+		at.of(state.Session.User, "")
+		return Tokens{}, s.failed(at, err)
 	}
 	t := s.successors(token, state.RetryNonce, state)
 	access, err := s.store.TokenByHash(ctx, hashToken(t.Access))

@@ -62,11 +62,15 @@ func (s *Service) ask(ctx context.Context, user im.UserID, passwordHash string) 
 // LoginWithCode opens a session with the ticket of a login and a code. bad_credentials:
 // the code is wrong or was used; not_found, too_late: begin again with the password.
 func (s *Service) LoginWithCode(ctx context.Context, addr string, l CodeLogin) (Tokens, error) {
-	t, err := s.loginWithCode(ctx, addr, l)
-	return t, s.count("login_code", err)
+	at, err := s.attempt("login_code", addr, l.Device)
+	if err != nil {
+		return Tokens{}, err
+	}
+	t, err := s.loginWithCode(ctx, addr, l, at)
+	return t, s.count("login_code", s.failed(at, err))
 }
 
-func (s *Service) loginWithCode(ctx context.Context, addr string, l CodeLogin) (Tokens, error) {
+func (s *Service) loginWithCode(ctx context.Context, addr string, l CodeLogin, at *attempt) (Tokens, error) {
 	code, err := normalCode(l.Code)
 	if err != nil {
 		return Tokens{}, err
@@ -87,6 +91,7 @@ func (s *Service) loginWithCode(ctx context.Context, addr string, l CodeLogin) (
 	default:
 		return Tokens{}, err
 	}
+	at.of(ticket.User, "")
 	step, err := s.checkCode(ctx, ticket.User, addr, code, func() bool { return s.wasHere(ctx, ticket.User, addr) })
 	if err != nil {
 		if im.CodeOf(err) == im.CodeBadCredentials {
@@ -98,7 +103,7 @@ func (s *Service) loginWithCode(ctx context.Context, addr string, l CodeLogin) (
 	if err != nil {
 		return Tokens{}, err
 	}
-	opening.IfPasswordHash, opening.Second, opening.Ticket = ticket.Bound, &step, ticket.Hash
+	opening.IfPasswordHash, opening.Second, opening.Ticket, opening.Act = ticket.Bound, &step, ticket.Hash, at.opened(t)
 	if step.Recovery != nil && s.o.Drive != nil {
 		notice, err := s.securityNotice(ticket.User, "recovery_code_used")
 		if err != nil {

@@ -77,6 +77,8 @@ type Minting struct {
 	Lifetime time.Duration
 	// Device may be zero: the first Hello settles it.
 	Device im.Device
+	// By is who asks.
+	By im.Actor
 }
 
 // Argon are the costs of a password hash (argon2id).
@@ -142,6 +144,8 @@ type Options struct {
 	Providers []Provider
 	// ReturnURLs are where browsers may be sent back to from there, besides loopback.
 	ReturnURLs []string
+	// Trail writes the audit log; nil: there is none.
+	Trail Trail
 	// Logger; default none.
 	Logger *slog.Logger
 	// Registerer takes the metrics; nil: nobody does.

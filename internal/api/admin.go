@@ -35,7 +35,7 @@ func (c *Calls) mintToken(ctx context.Context, actor im.Actor, r *wire.MintToken
 	if _, err := c.actOn(ctx, actor, r.GetUser()); err != nil {
 		return nil, err
 	}
-	t, err := c.Accounts.Mint(ctx, account.Minting{User: user, DisplayName: r.GetDisplayName(), Lifetime: lifetime, Device: device})
+	t, err := c.Accounts.Mint(ctx, account.Minting{User: user, DisplayName: r.GetDisplayName(), Lifetime: lifetime, Device: device, By: actor})
 	if err != nil {
 		return nil, err
 	}

@@ -47,6 +47,7 @@ import (
 	"github.com/skein-im/skein/internal/media"
 	"github.com/skein-im/skein/internal/push"
 	"github.com/skein-im/skein/internal/search"
+	"github.com/skein-im/skein/internal/trail"
 	"github.com/skein-im/skein/wire"
 )
 
@@ -124,6 +125,8 @@ type Deps struct {
 	// Log that log; nil: the doors tell it.
 	Slow func() time.Duration
 	Log  *slog.Logger
+	// Trail writes the audit log; nil: there is none.
+	Trail *trail.Service
 	// Version is that of the program, for GetMe.
 	Version string
 	// Random makes message ids for callers that send none; nil means crypto/rand.
@@ -149,7 +152,7 @@ func NewCalls(d Deps) *Calls {
 	}
 	c := &Calls{Deps: d, rows: make(map[string]row)}
 	for _, r := range c.table() {
-		c.rows[r.Name] = r
+		c.rows[r.Name] = c.audited(r)
 	}
 	return c
 }

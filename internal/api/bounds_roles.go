@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/skein-im/skein/internal/account"
+	"github.com/skein-im/skein/internal/trail"
 )
 
 // roleBounds is of roles, and of what administrators see of accounts.
@@ -20,6 +21,29 @@ func roleBounds() map[string]Bounds {
 		"Account.last_seen_at_ms": millis(),
 		"Account.sessions":        number(0, math.MaxUint32),
 		"Account.storage_bytes":   count(),
+
+		"AuditEntry.id":      id().required(),
+		"AuditEntry.at_ms":   millis().required(),
+		"AuditEntry.kind":    {Required: true},
+		"AuditEntry.action":  Bounds{MinLength: 1, MaxLength: auditText}.required(),
+		"AuditEntry.by":      optionalID(),
+		"AuditEntry.target":  {MaxLength: auditText},
+		"AuditEntry.address": {MaxLength: 64, MaxBytes: 64},
+		"AuditEntry.device":  {MaxLength: 400},
+		"AuditEntry.session": optionalID(),
+		"AuditEntry.code":    {MaxLength: 64},
+		"AuditEntry.detail":  {MaxLength: auditDetail},
+		"AuditEntry.times":   number(1, math.MaxUint32).required(),
+
+		"ListAuditLogRequest.limit":    page(100, trail.MaxPage),
+		"ListAuditLogRequest.cursor":   optionalID().format("cursor"),
+		"ListAuditLogRequest.by":       {MaxLength: auditText, MaxBytes: auditText},
+		"ListAuditLogRequest.target":   {MaxLength: auditText, MaxBytes: auditText},
+		"ListAuditLogRequest.action":   {MaxLength: auditText, MaxBytes: auditText},
+		"ListAuditLogRequest.from_ms":  millis(),
+		"ListAuditLogRequest.until_ms": millis(),
+		"ListAuditLogResponse.entries": list(trail.MaxPage),
+		"ListAuditLogResponse.next":    optionalID(),
 
 		"ListUsersRequest.query":       line(account.MaxPrefix),
 		"ListUsersResponse.accounts":   list(500),

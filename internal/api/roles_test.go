@@ -28,6 +28,7 @@ var roleCells = []cell{
 	{"AdminService/SetServerRole", "", admins, func(s *scene) proto.Message {
 		return &wire.SetServerRoleRequest{User: s.bob.id, Role: wire.ServerRole_SERVER_ROLE_AUDITOR}
 	}},
+	{"AdminService/ListAuditLog", "", admins, func(*scene) proto.Message { return &wire.ListAuditLogRequest{Limit: 3} }},
 	{"AdminService/SetServerRole", "nobody", cellsOf(admins, "ok", "NF"), func(*scene) proto.Message {
 		return &wire.SetServerRoleRequest{User: "nobody-there", Role: wire.ServerRole_SERVER_ROLE_ADMIN}
 	}},
@@ -40,7 +41,7 @@ var leastRole = map[string]string{
 	"KickUser": "mAO", "BanUser": "mAO", "UnbanUser": "mAO",
 	"MintToken": "AO", "CreateUser": "AO", "EraseUser": "AO", "ExportUser": "AO", "CreateGroupFor": "AO", "SetRetention": "AO", "SetStickerPack": "AO", "SetCustomEmoji": "AO",
 	"CreateRegistrationLink": "AO", "RevokeRegistrationLink": "AO", "CreateResetLink": "AO", "SetUsername": "AO", "SetDisabled": "AO",
-	"SetServerRole": "O",
+	"SetServerRole": "O", "ListAuditLog": "aAO",
 }
 
 var roleLetters = map[im.ServerRole]string{im.ServerAuditor: "a", im.ServerModerator: "m", im.ServerAdmin: "A", im.ServerOwner: "O"}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -34,6 +35,7 @@ import (
 	"github.com/skein-im/skein/internal/search"
 	searchsqlite "github.com/skein-im/skein/internal/search/sqlite"
 	"github.com/skein-im/skein/internal/sticker"
+	"github.com/skein-im/skein/internal/trail"
 	"github.com/skein-im/skein/wire"
 )
 
@@ -52,6 +54,7 @@ type world struct {
 	groups   *group.Service
 	messages *messaging.Service
 	calls    *Calls
+	trail    *trail.Service
 	media    *media.Service
 	exports  *exportCaller
 	// root is the administrator's user name.
@@ -228,7 +231,9 @@ func newWorld(t *testing.T) *world {
 	runner := outbox.New(db, messages, outbox.Options{Logger: quiet()})
 	members.contacts = contact.New(db, db, runner, contact.Options{Lifetimes: db})
 	members.groups = group.New(db, db, db, runner, group.Options{StrangersPerDay: -1})
+	log := trail.New(trail.Options{Store: db, Now: time.Now, Random: rand.Reader})
 	accounts := account.New(db, account.Options{
+		Trail:            log,
 		OpenRegistration: true, MaxGuests: 100_000, Providers: theProviders, SealKey: account.SealKey("the key of the tests"), RegistrationsPerHour: -1, AdminKeyHash: account.HashKey(adminKey),
 		Argon: account.Argon{MemoryKiB: 8, Time: 1, Threads: 1},
 	})
@@ -239,6 +244,7 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(func() {
 		index.Close()
 		accounts.Close()
+		log.Close()
 		messages.Close()
 		journal.Close()
 		db.Close()
@@ -246,7 +252,7 @@ func newWorld(t *testing.T) *world {
 	pushes := push.New(push.Options{Keys: db, Subscriptions: db, Queue: db, Messages: messages, Marks: journal, SealKey: push.SealKey("the key of the tests"), Wait: time.Minute, TTL: time.Hour})
 	caller, now := &exportCaller{}, time.Now()
 	exports := export.New(export.Options{Logic: caller, Media: uploads, Key: []byte("key"), AtOnce: 2, CheckEvery: 1, Now: func() time.Time { return now.Add(time.Duration(caller.later.Load())) }})
-	calls := NewCalls(Deps{Export: exports, Accounts: accounts, Contacts: members.contacts, Groups: members.groups, Messages: messages, Lists: messages, Search: search.New(index, search.NewIndexer(index, journal, db, quiet(), nil), messages, nil), Retention: messages, Stickers: stickers, Push: pushes, Keeper: db, Media: uploads, Later: later.New(later.Options{
+	calls := NewCalls(Deps{Trail: log, Export: exports, Accounts: accounts, Contacts: members.contacts, Groups: members.groups, Messages: messages, Lists: messages, Search: search.New(index, search.NewIndexer(index, journal, db, quiet(), nil), messages, nil), Retention: messages, Stickers: stickers, Push: pushes, Keeper: db, Media: uploads, Later: later.New(later.Options{
 		Store: db, Due: db, Lease: db, Send: messages.Send, Drive: runner.Help, Name: messages.NameLater, Doubt: messages.DoubtLater,
 		MaySend: func(ctx context.Context, u im.UserID, c im.ConversationID) error {
 			_, err := members.MaySend(ctx, u, c, im.EntryMessage)
@@ -255,7 +261,7 @@ func newWorld(t *testing.T) *world {
 	})})
 	caller.to = calls
 	w := &world{
-		t: t, exports: caller, secure: map[string]string{}, accounts: accounts, media: uploads, groups: members.groups, messages: messages, calls: calls, schemas: loadSchemas(t), root: "root",
+		t: t, exports: caller, trail: log, secure: map[string]string{}, accounts: accounts, media: uploads, groups: members.groups, messages: messages, calls: calls, schemas: loadSchemas(t), root: "root",
 		http: NewHTTP(worldLogic{Service: accounts, calls: calls}, HTTPOptions{Log: quiet(), Limiter: NewLimiter(LimiterOptions{Unlimited: true}), Media: uploads, Export: exports}),
 	}
 	code, err := accounts.PrepareClaim(t.Context())

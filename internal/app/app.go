@@ -41,6 +41,7 @@ import (
 	"github.com/skein-im/skein/internal/sticker"
 	"github.com/skein-im/skein/internal/supervise"
 	"github.com/skein-im/skein/internal/tracing"
+	"github.com/skein-im/skein/internal/trail"
 	"github.com/skein-im/skein/wire"
 	"github.com/skein-im/skein/wire/netio"
 )
@@ -104,6 +105,7 @@ type App struct {
 	empty      func(context.Context) (bool, error) // nothing was ever stored in the journal
 	shared     sharedJournal                       // the journal, when other processes append to it; nil otherwise
 	accounts   *account.Service
+	trail      *trail.Service
 	members    *members
 	dispatcher *dispatch.Dispatcher
 	messaging  *messaging.Service
@@ -340,7 +342,7 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 	}
 	a.logic.calls = api.NewCalls(api.Deps{
 		Slow: slow, Log: a.log,
-		Stickers: a.stickersForCalls(), Push: a.push, Accounts: a.accounts, Contacts: m.contacts, Groups: m.groups, Messages: a.logic.sends, Lists: a.messaging, Search: a.searcher(), Retention: a.messaging, Later: a.later, Media: a.media, Export: a.exports, Keeper: a.directory, Limiter: a.limiter, Now: a.now, Version: a.version,
+		Stickers: a.stickersForCalls(), Push: a.push, Accounts: a.accounts, Contacts: m.contacts, Groups: m.groups, Messages: a.logic.sends, Lists: a.messaging, Search: a.searcher(), Retention: a.messaging, Later: a.later, Media: a.media, Export: a.exports, Keeper: a.directory, Limiter: a.limiter, Now: a.now, Version: a.version, Trail: a.trail,
 	})
 	return nil
 }
@@ -503,6 +505,7 @@ func (a *App) close() error {
 	}
 	if a.accounts != nil {
 		errs = append(errs, a.accounts.Close())
+		a.trail.Close()
 	}
 	if a.journal != nil {
 		errs = append(errs, a.journal.Close())

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"crypto/rand"
 	"strings"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/skein-im/skein/internal/config"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/oidc"
+	"github.com/skein-im/skein/internal/trail"
 )
 
 // makeAccounts makes the service of accounts; key is the server's own.
@@ -22,7 +24,12 @@ func (a *App) makeAccounts(key string, gateways im.Dispatch) error {
 	if c.Accounts.DMPolicy == "everyone" {
 		policy = account.DMEveryone
 	}
+	a.trail = trail.New(trail.Options{
+		Store: a.directory, Now: a.now, Random: rand.Reader, Logger: a.log,
+		Keep: map[im.ActKind]time.Duration{im.ActAdmin: time.Duration(c.Audit.Acts), im.ActSignIn: time.Duration(c.Audit.SignIns)},
+	})
 	a.accounts = account.New(a.directory, account.Options{
+		Trail:               a.trail,
 		OpenRegistration:    c.Accounts.Registration == "open",
 		InvitedRegistration: c.Accounts.Registration == "invitation",
 		MaxGuests:           c.Accounts.Guests,

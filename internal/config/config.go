@@ -202,6 +202,8 @@ type Postgres struct {
 // Audit is the record of what was stored.
 type Audit struct {
 	File string `toml:"file" doc:"File that gets a line of JSON for every stored entry: where, who, when and what kind, not what it says. A relative name is in data. Each node has a file of its own, and one node at a time writes. Empty: off."`
+	Acts    Duration `toml:"acts" doc:"How long the audit log keeps what administrators did, from 24h to 87600h (docs/administration.md)."`
+	SignIns Duration `toml:"sign_ins" doc:"How long it keeps who signed in, or tried to, from 1h to 87600h."`
 }
 
 // Previews are what the links of messages lead to.
@@ -275,6 +277,7 @@ func Default() Config {
 		Search:   Search{Index: "on"},
 		Previews: Previews{Fetch: "off", Agent: "Skein-LinkPreview/1.0"},
 		Push:     Push{Send: "on", Wait: Duration(5 * time.Second), TTL: Duration(24 * time.Hour)},
+		Audit:    Audit{Acts: Duration(2 * 365 * 24 * time.Hour), SignIns: Duration(90 * 24 * time.Hour)},
 		Tracing:  Tracing{Sample: 0.01},
 		Log:      Log{Level: "info", Format: "auto", Slow: Duration(time.Second)},
 	}
@@ -376,6 +379,12 @@ func (c *Config) Check() error {
 	}
 	if keep := time.Duration(c.Messaging.Retention); keep != 0 && (keep < minRetention || keep > maxRetention) {
 		bad("messaging.retention", "must be 0, or from %s to %s", minRetention, maxRetention)
+	}
+	if keep := time.Duration(c.Audit.Acts); keep < 24*time.Hour || keep > maxRetention {
+		bad("audit.acts", "must be from %s to %s", 24*time.Hour, maxRetention)
+	}
+	if keep := time.Duration(c.Audit.SignIns); keep < time.Hour || keep > maxRetention {
+		bad("audit.sign_ins", "must be from %s to %s", time.Hour, maxRetention)
 	}
 	return errors.Join(errs...)
 }

@@ -243,6 +243,7 @@ func (d *DB) EraseRest(ctx context.Context, e im.Erasure, now time.Time) error {
 			"DELETE FROM contact_revisions WHERE user_id = $1",
 			"DELETE FROM profile_news WHERE user_id = $1",
 			"DELETE FROM keyed_calls WHERE caller = $1",
+			"UPDATE audit_log SET address = '', device = '', detail = '' WHERE kind = 2 AND (actor = $1 OR target = $1)",
 		}
 		if e.Messages {
 			queries = append(queries, "DELETE FROM memberships WHERE user_id = $1 AND role = 0")

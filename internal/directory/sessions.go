@@ -50,6 +50,9 @@ func (d *DB) OpenSession(ctx context.Context, o im.SessionOpening) error {
 				return err
 			}
 		}
+		if err := putAct(tx, o.Act); err != nil {
+			return err
+		}
 		return insertTokens(tx, s.ID, o.Tokens)
 	})
 }

@@ -265,6 +265,8 @@ type SessionOpening struct {
 	Invitation []byte
 	// Notice, when set, is promised in the same step.
 	Notice *Promise
+	// Act, when set, is written to the audit log in the same step.
+	Act *Act
 }
 
 // TokenRotation is the one atomic step that exchanges a refresh token.

@@ -85,6 +85,7 @@ work', 0, 0, 0, 7), ('Bob', 'ann', 1, TRUE, '', 'hello', 4, '', 4, 9, 2, 1);
 		INSERT INTO stickers VALUES ('cats', 'hi', 0, 'm1', 'a cat', '😺 👋'), ('cats', 'bye', 1, 'm1', 'ä', '');
 		INSERT INTO custom_emoji VALUES ('party', 'm1');
 		INSERT INTO sticker_revision VALUES (1, 1760000000000);
+		INSERT INTO audit_log VALUES (x'0190', 99, 2, 'login', 'ann', 4, '', '192.0.2.1', 'Phöne', 's1', '', '', 1);
 		INSERT INTO outbox VALUES (x'0190', 41, 'grp:g1', 'ann', '{"t":2}', 3, 4)`)
 	s.farAhead(t)
 	s.fill(t, entries)

@@ -62,6 +62,33 @@ func (a Admin) Users(ctx context.Context, query *wire.ListUsersRequest) iter.Seq
 	}
 }
 
+// AuditLog goes through the lines of the audit log that a query asks for (its Cursor and
+// Limit aside), page by page. An error is the last pair.
+func (a Admin) AuditLog(ctx context.Context, query *wire.ListAuditLogRequest) iter.Seq2[*wire.AuditEntry, error] {
+	return func(yield func(*wire.AuditEntry, error) bool) {
+		req := &wire.ListAuditLogRequest{}
+		if query != nil {
+			req = proto.Clone(query).(*wire.ListAuditLogRequest)
+		}
+		req.Limit = 1000
+		for req.Cursor = ""; ; {
+			var page wire.ListAuditLogResponse
+			if err := a.call(ctx, adminService+"ListAuditLog", req, &page); err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, e := range page.Entries {
+				if !yield(e, nil) {
+					return
+				}
+			}
+			if req.Cursor = page.Next; req.Cursor == "" {
+				return
+			}
+		}
+	}
+}
+
 // Ban has nobody come in as the user until a time, the zero time: for ever, for a reason
 // that they are told. Their sessions end at once, and how many is told.
 func (a Admin) Ban(ctx context.Context, user string, until time.Time, reason string) (sessions int, err error) {

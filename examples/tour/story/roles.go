@@ -38,6 +38,9 @@ func roles(t *teller, boss *person, dora string) {
 	t.call(moderator, "AdminService/UnbanUser", &wire.UnbanUserRequest{User: erik}, new(wire.UnbanUserResponse))
 	t.refused(spammer, "AccountService/ListSessions", &wire.ListSessionsRequest{}, wire.CodeSessionRevoked)
 	role(wire.ServerRole_SERVER_ROLE_UNSPECIFIED)
+	var log wire.ListAuditLogResponse
+	t.call(boss, "AdminService/ListAuditLog", &wire.ListAuditLogRequest{By: dora, Target: erik, OldestFirst: true}, &log)
+	t.check(len(log.Entries) == 3 && log.Entries[0].Action == "AdminService/BanUser" && log.Entries[1].Code == "permission_denied", "what Dora did is in the audit log", log.Entries)
 	t.refused(moderator, "AdminService/BanUser", ban, wire.CodePermissionDenied)
 
 	disable := &wire.SetDisabledRequest{User: erik, Disabled: true}

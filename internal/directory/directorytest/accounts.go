@@ -65,6 +65,8 @@ func RunAccounts(t *testing.T, open func(t *testing.T) *directory.DB) {
 		{"ServerRolesRaced", serverRolesRaced},
 		{"Barred", barred},
 		{"AccountsListed", accountsListed},
+		{"AuditLog", auditLog},
+		{"SignInsAreWritten", signInsAreWritten},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(&accounts{T: t, db: open(t)}) })
 	}
