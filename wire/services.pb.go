@@ -23,6 +23,59 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type RegistrationMode int32
+
+const (
+	RegistrationMode_REGISTRATION_MODE_UNSPECIFIED RegistrationMode = 0
+	RegistrationMode_REGISTRATION_MODE_OPEN        RegistrationMode = 1
+	// Who has a registration link. SPEC §3.12.
+	RegistrationMode_REGISTRATION_MODE_INVITATION RegistrationMode = 2
+	RegistrationMode_REGISTRATION_MODE_CLOSED     RegistrationMode = 3
+)
+
+// Enum value maps for RegistrationMode.
+var (
+	RegistrationMode_name = map[int32]string{
+		0: "REGISTRATION_MODE_UNSPECIFIED",
+		1: "REGISTRATION_MODE_OPEN",
+		2: "REGISTRATION_MODE_INVITATION",
+		3: "REGISTRATION_MODE_CLOSED",
+	}
+	RegistrationMode_value = map[string]int32{
+		"REGISTRATION_MODE_UNSPECIFIED": 0,
+		"REGISTRATION_MODE_OPEN":        1,
+		"REGISTRATION_MODE_INVITATION":  2,
+		"REGISTRATION_MODE_CLOSED":      3,
+	}
+)
+
+func (x RegistrationMode) Enum() *RegistrationMode {
+	p := new(RegistrationMode)
+	*p = x
+	return p
+}
+
+func (x RegistrationMode) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (RegistrationMode) Descriptor() protoreflect.EnumDescriptor {
+	return file_skein_v1_services_proto_enumTypes[0].Descriptor()
+}
+
+func (RegistrationMode) Type() protoreflect.EnumType {
+	return &file_skein_v1_services_proto_enumTypes[0]
+}
+
+func (x RegistrationMode) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use RegistrationMode.Descriptor instead.
+func (RegistrationMode) EnumDescriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{0}
+}
+
 // What somebody may do to the deployment, besides what all users may. SPEC §3.18.
 type ServerRole int32
 
@@ -67,11 +120,11 @@ func (x ServerRole) String() string {
 }
 
 func (ServerRole) Descriptor() protoreflect.EnumDescriptor {
-	return file_skein_v1_services_proto_enumTypes[0].Descriptor()
+	return file_skein_v1_services_proto_enumTypes[1].Descriptor()
 }
 
 func (ServerRole) Type() protoreflect.EnumType {
-	return &file_skein_v1_services_proto_enumTypes[0]
+	return &file_skein_v1_services_proto_enumTypes[1]
 }
 
 func (x ServerRole) Number() protoreflect.EnumNumber {
@@ -80,7 +133,7 @@ func (x ServerRole) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ServerRole.Descriptor instead.
 func (ServerRole) EnumDescriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{0}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{1}
 }
 
 // Who may write to a user. Whom the user blocked may not.
@@ -121,11 +174,11 @@ func (x DmPolicy) String() string {
 }
 
 func (DmPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_skein_v1_services_proto_enumTypes[1].Descriptor()
+	return file_skein_v1_services_proto_enumTypes[2].Descriptor()
 }
 
 func (DmPolicy) Type() protoreflect.EnumType {
-	return &file_skein_v1_services_proto_enumTypes[1]
+	return &file_skein_v1_services_proto_enumTypes[2]
 }
 
 func (x DmPolicy) Number() protoreflect.EnumNumber {
@@ -134,7 +187,7 @@ func (x DmPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use DmPolicy.Descriptor instead.
 func (DmPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{1}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{2}
 }
 
 // Who finds a user by their username or the beginning of a name. Whom the user blocked does not. Who knows the id reads the profile in any case.
@@ -174,11 +227,11 @@ func (x FindPolicy) String() string {
 }
 
 func (FindPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_skein_v1_services_proto_enumTypes[2].Descriptor()
+	return file_skein_v1_services_proto_enumTypes[3].Descriptor()
 }
 
 func (FindPolicy) Type() protoreflect.EnumType {
-	return &file_skein_v1_services_proto_enumTypes[2]
+	return &file_skein_v1_services_proto_enumTypes[3]
 }
 
 func (x FindPolicy) Number() protoreflect.EnumNumber {
@@ -187,7 +240,7 @@ func (x FindPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FindPolicy.Descriptor instead.
 func (FindPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{2}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{3}
 }
 
 // Who sees whether a user is there, and when they were last. Whom the user blocked does not.
@@ -227,11 +280,11 @@ func (x PresencePolicy) String() string {
 }
 
 func (PresencePolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_skein_v1_services_proto_enumTypes[3].Descriptor()
+	return file_skein_v1_services_proto_enumTypes[4].Descriptor()
 }
 
 func (PresencePolicy) Type() protoreflect.EnumType {
-	return &file_skein_v1_services_proto_enumTypes[3]
+	return &file_skein_v1_services_proto_enumTypes[4]
 }
 
 func (x PresencePolicy) Number() protoreflect.EnumNumber {
@@ -240,7 +293,7 @@ func (x PresencePolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PresencePolicy.Descriptor instead.
 func (PresencePolicy) EnumDescriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{3}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{4}
 }
 
 // Who may add a user to groups; others' adding becomes an invitation. Whom the user blocked may do neither.
@@ -280,11 +333,11 @@ func (x GroupPolicy) String() string {
 }
 
 func (GroupPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_skein_v1_services_proto_enumTypes[4].Descriptor()
+	return file_skein_v1_services_proto_enumTypes[5].Descriptor()
 }
 
 func (GroupPolicy) Type() protoreflect.EnumType {
-	return &file_skein_v1_services_proto_enumTypes[4]
+	return &file_skein_v1_services_proto_enumTypes[5]
 }
 
 func (x GroupPolicy) Number() protoreflect.EnumNumber {
@@ -293,7 +346,7 @@ func (x GroupPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use GroupPolicy.Descriptor instead.
 func (GroupPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{4}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{5}
 }
 
 type ContactState int32
@@ -337,11 +390,11 @@ func (x ContactState) String() string {
 }
 
 func (ContactState) Descriptor() protoreflect.EnumDescriptor {
-	return file_skein_v1_services_proto_enumTypes[5].Descriptor()
+	return file_skein_v1_services_proto_enumTypes[6].Descriptor()
 }
 
 func (ContactState) Type() protoreflect.EnumType {
-	return &file_skein_v1_services_proto_enumTypes[5]
+	return &file_skein_v1_services_proto_enumTypes[6]
 }
 
 func (x ContactState) Number() protoreflect.EnumNumber {
@@ -350,7 +403,63 @@ func (x ContactState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ContactState.Descriptor instead.
 func (ContactState) EnumDescriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{5}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{6}
+}
+
+type ReportReason int32
+
+const (
+	ReportReason_REPORT_REASON_UNSPECIFIED ReportReason = 0
+	ReportReason_REPORT_REASON_SPAM        ReportReason = 1
+	// Insults, threats, harassment.
+	ReportReason_REPORT_REASON_ABUSE   ReportReason = 2
+	ReportReason_REPORT_REASON_ILLEGAL ReportReason = 3
+	ReportReason_REPORT_REASON_OTHER   ReportReason = 4
+)
+
+// Enum value maps for ReportReason.
+var (
+	ReportReason_name = map[int32]string{
+		0: "REPORT_REASON_UNSPECIFIED",
+		1: "REPORT_REASON_SPAM",
+		2: "REPORT_REASON_ABUSE",
+		3: "REPORT_REASON_ILLEGAL",
+		4: "REPORT_REASON_OTHER",
+	}
+	ReportReason_value = map[string]int32{
+		"REPORT_REASON_UNSPECIFIED": 0,
+		"REPORT_REASON_SPAM":        1,
+		"REPORT_REASON_ABUSE":       2,
+		"REPORT_REASON_ILLEGAL":     3,
+		"REPORT_REASON_OTHER":       4,
+	}
+)
+
+func (x ReportReason) Enum() *ReportReason {
+	p := new(ReportReason)
+	*p = x
+	return p
+}
+
+func (x ReportReason) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ReportReason) Descriptor() protoreflect.EnumDescriptor {
+	return file_skein_v1_services_proto_enumTypes[7].Descriptor()
+}
+
+func (ReportReason) Type() protoreflect.EnumType {
+	return &file_skein_v1_services_proto_enumTypes[7]
+}
+
+func (x ReportReason) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ReportReason.Descriptor instead.
+func (ReportReason) EnumDescriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{7}
 }
 
 type ScheduledState int32
@@ -391,11 +500,11 @@ func (x ScheduledState) String() string {
 }
 
 func (ScheduledState) Descriptor() protoreflect.EnumDescriptor {
-	return file_skein_v1_services_proto_enumTypes[6].Descriptor()
+	return file_skein_v1_services_proto_enumTypes[8].Descriptor()
 }
 
 func (ScheduledState) Type() protoreflect.EnumType {
-	return &file_skein_v1_services_proto_enumTypes[6]
+	return &file_skein_v1_services_proto_enumTypes[8]
 }
 
 func (x ScheduledState) Number() protoreflect.EnumNumber {
@@ -404,7 +513,110 @@ func (x ScheduledState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ScheduledState.Descriptor instead.
 func (ScheduledState) EnumDescriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{6}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{8}
+}
+
+type ReportState int32
+
+const (
+	ReportState_REPORT_STATE_UNSPECIFIED ReportState = 0
+	ReportState_REPORT_STATE_OPEN        ReportState = 1
+	// Something was done.
+	ReportState_REPORT_STATE_RESOLVED ReportState = 2
+	// There was nothing to do.
+	ReportState_REPORT_STATE_DISMISSED ReportState = 3
+)
+
+// Enum value maps for ReportState.
+var (
+	ReportState_name = map[int32]string{
+		0: "REPORT_STATE_UNSPECIFIED",
+		1: "REPORT_STATE_OPEN",
+		2: "REPORT_STATE_RESOLVED",
+		3: "REPORT_STATE_DISMISSED",
+	}
+	ReportState_value = map[string]int32{
+		"REPORT_STATE_UNSPECIFIED": 0,
+		"REPORT_STATE_OPEN":        1,
+		"REPORT_STATE_RESOLVED":    2,
+		"REPORT_STATE_DISMISSED":   3,
+	}
+)
+
+func (x ReportState) Enum() *ReportState {
+	p := new(ReportState)
+	*p = x
+	return p
+}
+
+func (x ReportState) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ReportState) Descriptor() protoreflect.EnumDescriptor {
+	return file_skein_v1_services_proto_enumTypes[9].Descriptor()
+}
+
+func (ReportState) Type() protoreflect.EnumType {
+	return &file_skein_v1_services_proto_enumTypes[9]
+}
+
+func (x ReportState) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ReportState.Descriptor instead.
+func (ReportState) EnumDescriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{9}
+}
+
+type AuditKind int32
+
+const (
+	AuditKind_AUDIT_KIND_UNSPECIFIED AuditKind = 0
+	AuditKind_AUDIT_KIND_ADMIN       AuditKind = 1
+	AuditKind_AUDIT_KIND_SIGN_IN     AuditKind = 2
+)
+
+// Enum value maps for AuditKind.
+var (
+	AuditKind_name = map[int32]string{
+		0: "AUDIT_KIND_UNSPECIFIED",
+		1: "AUDIT_KIND_ADMIN",
+		2: "AUDIT_KIND_SIGN_IN",
+	}
+	AuditKind_value = map[string]int32{
+		"AUDIT_KIND_UNSPECIFIED": 0,
+		"AUDIT_KIND_ADMIN":       1,
+		"AUDIT_KIND_SIGN_IN":     2,
+	}
+)
+
+func (x AuditKind) Enum() *AuditKind {
+	p := new(AuditKind)
+	*p = x
+	return p
+}
+
+func (x AuditKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (AuditKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_skein_v1_services_proto_enumTypes[10].Descriptor()
+}
+
+func (AuditKind) Type() protoreflect.EnumType {
+	return &file_skein_v1_services_proto_enumTypes[10]
+}
+
+func (x AuditKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use AuditKind.Descriptor instead.
+func (AuditKind) EnumDescriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{10}
 }
 
 type AccountState int32
@@ -446,11 +658,11 @@ func (x AccountState) String() string {
 }
 
 func (AccountState) Descriptor() protoreflect.EnumDescriptor {
-	return file_skein_v1_services_proto_enumTypes[7].Descriptor()
+	return file_skein_v1_services_proto_enumTypes[11].Descriptor()
 }
 
 func (AccountState) Type() protoreflect.EnumType {
-	return &file_skein_v1_services_proto_enumTypes[7]
+	return &file_skein_v1_services_proto_enumTypes[11]
 }
 
 func (x AccountState) Number() protoreflect.EnumNumber {
@@ -459,7 +671,7 @@ func (x AccountState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use AccountState.Descriptor instead.
 func (AccountState) EnumDescriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{7}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{11}
 }
 
 // How long messages are kept.
@@ -498,11 +710,11 @@ func (x RetentionKind) String() string {
 }
 
 func (RetentionKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_skein_v1_services_proto_enumTypes[8].Descriptor()
+	return file_skein_v1_services_proto_enumTypes[12].Descriptor()
 }
 
 func (RetentionKind) Type() protoreflect.EnumType {
-	return &file_skein_v1_services_proto_enumTypes[8]
+	return &file_skein_v1_services_proto_enumTypes[12]
 }
 
 func (x RetentionKind) Number() protoreflect.EnumNumber {
@@ -511,7 +723,157 @@ func (x RetentionKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RetentionKind.Descriptor instead.
 func (RetentionKind) EnumDescriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{8}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{12}
+}
+
+type ServerInfo struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// An https address; empty: none.
+	Picture      string           `protobuf:"bytes,2,opt,name=picture,proto3" json:"picture,omitempty"`
+	Registration RegistrationMode `protobuf:"varint,3,opt,name=registration,proto3,enum=skein.v1.RegistrationMode" json:"registration,omitempty"`
+	// It takes guests. SPEC §3.14.
+	Guests        bool `protobuf:"varint,4,opt,name=guests,proto3" json:"guests,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ServerInfo) Reset() {
+	*x = ServerInfo{}
+	mi := &file_skein_v1_services_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ServerInfo) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ServerInfo) ProtoMessage() {}
+
+func (x *ServerInfo) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ServerInfo.ProtoReflect.Descriptor instead.
+func (*ServerInfo) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *ServerInfo) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ServerInfo) GetPicture() string {
+	if x != nil {
+		return x.Picture
+	}
+	return ""
+}
+
+func (x *ServerInfo) GetRegistration() RegistrationMode {
+	if x != nil {
+		return x.Registration
+	}
+	return RegistrationMode_REGISTRATION_MODE_UNSPECIFIED
+}
+
+func (x *ServerInfo) GetGuests() bool {
+	if x != nil {
+		return x.Guests
+	}
+	return false
+}
+
+type GetServerInfoRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetServerInfoRequest) Reset() {
+	*x = GetServerInfoRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetServerInfoRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetServerInfoRequest) ProtoMessage() {}
+
+func (x *GetServerInfoRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetServerInfoRequest.ProtoReflect.Descriptor instead.
+func (*GetServerInfoRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{1}
+}
+
+type GetServerInfoResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Info          *ServerInfo            `protobuf:"bytes,1,opt,name=info,proto3" json:"info,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetServerInfoResponse) Reset() {
+	*x = GetServerInfoResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetServerInfoResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetServerInfoResponse) ProtoMessage() {}
+
+func (x *GetServerInfoResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetServerInfoResponse.ProtoReflect.Descriptor instead.
+func (*GetServerInfoResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *GetServerInfoResponse) GetInfo() *ServerInfo {
+	if x != nil {
+		return x.Info
+	}
+	return nil
 }
 
 type GetMeRequest struct {
@@ -522,7 +884,7 @@ type GetMeRequest struct {
 
 func (x *GetMeRequest) Reset() {
 	*x = GetMeRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[0]
+	mi := &file_skein_v1_services_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -534,7 +896,7 @@ func (x *GetMeRequest) String() string {
 func (*GetMeRequest) ProtoMessage() {}
 
 func (x *GetMeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[0]
+	mi := &file_skein_v1_services_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -547,7 +909,7 @@ func (x *GetMeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMeRequest.ProtoReflect.Descriptor instead.
 func (*GetMeRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{0}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{3}
 }
 
 type GetMeResponse struct {
@@ -571,7 +933,7 @@ type GetMeResponse struct {
 
 func (x *GetMeResponse) Reset() {
 	*x = GetMeResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[1]
+	mi := &file_skein_v1_services_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -583,7 +945,7 @@ func (x *GetMeResponse) String() string {
 func (*GetMeResponse) ProtoMessage() {}
 
 func (x *GetMeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[1]
+	mi := &file_skein_v1_services_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -596,7 +958,7 @@ func (x *GetMeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMeResponse.ProtoReflect.Descriptor instead.
 func (*GetMeResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{1}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *GetMeResponse) GetUser() *User {
@@ -678,7 +1040,7 @@ type Tokens struct {
 
 func (x *Tokens) Reset() {
 	*x = Tokens{}
-	mi := &file_skein_v1_services_proto_msgTypes[2]
+	mi := &file_skein_v1_services_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -690,7 +1052,7 @@ func (x *Tokens) String() string {
 func (*Tokens) ProtoMessage() {}
 
 func (x *Tokens) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[2]
+	mi := &file_skein_v1_services_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -703,7 +1065,7 @@ func (x *Tokens) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tokens.ProtoReflect.Descriptor instead.
 func (*Tokens) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{2}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Tokens) GetUser() string {
@@ -766,7 +1128,7 @@ type RegisterRequest struct {
 
 func (x *RegisterRequest) Reset() {
 	*x = RegisterRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[3]
+	mi := &file_skein_v1_services_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -778,7 +1140,7 @@ func (x *RegisterRequest) String() string {
 func (*RegisterRequest) ProtoMessage() {}
 
 func (x *RegisterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[3]
+	mi := &file_skein_v1_services_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -791,7 +1153,7 @@ func (x *RegisterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterRequest.ProtoReflect.Descriptor instead.
 func (*RegisterRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{3}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *RegisterRequest) GetUsername() string {
@@ -845,7 +1207,7 @@ type RegisterResponse struct {
 
 func (x *RegisterResponse) Reset() {
 	*x = RegisterResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[4]
+	mi := &file_skein_v1_services_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -857,7 +1219,7 @@ func (x *RegisterResponse) String() string {
 func (*RegisterResponse) ProtoMessage() {}
 
 func (x *RegisterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[4]
+	mi := &file_skein_v1_services_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -870,7 +1232,7 @@ func (x *RegisterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterResponse.ProtoReflect.Descriptor instead.
 func (*RegisterResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{4}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *RegisterResponse) GetTokens() *Tokens {
@@ -892,7 +1254,7 @@ type LoginRequest struct {
 
 func (x *LoginRequest) Reset() {
 	*x = LoginRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[5]
+	mi := &file_skein_v1_services_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -904,7 +1266,7 @@ func (x *LoginRequest) String() string {
 func (*LoginRequest) ProtoMessage() {}
 
 func (x *LoginRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[5]
+	mi := &file_skein_v1_services_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -917,7 +1279,7 @@ func (x *LoginRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginRequest.ProtoReflect.Descriptor instead.
 func (*LoginRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{5}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *LoginRequest) GetUsername() string {
@@ -957,7 +1319,7 @@ type LoginResponse struct {
 
 func (x *LoginResponse) Reset() {
 	*x = LoginResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[6]
+	mi := &file_skein_v1_services_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -969,7 +1331,7 @@ func (x *LoginResponse) String() string {
 func (*LoginResponse) ProtoMessage() {}
 
 func (x *LoginResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[6]
+	mi := &file_skein_v1_services_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -982,7 +1344,7 @@ func (x *LoginResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginResponse.ProtoReflect.Descriptor instead.
 func (*LoginResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{6}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *LoginResponse) GetTokens() *Tokens {
@@ -1001,7 +1363,7 @@ type RefreshRequest struct {
 
 func (x *RefreshRequest) Reset() {
 	*x = RefreshRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[7]
+	mi := &file_skein_v1_services_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1013,7 +1375,7 @@ func (x *RefreshRequest) String() string {
 func (*RefreshRequest) ProtoMessage() {}
 
 func (x *RefreshRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[7]
+	mi := &file_skein_v1_services_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1026,7 +1388,7 @@ func (x *RefreshRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefreshRequest.ProtoReflect.Descriptor instead.
 func (*RefreshRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{7}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *RefreshRequest) GetRefreshToken() string {
@@ -1045,7 +1407,7 @@ type RefreshResponse struct {
 
 func (x *RefreshResponse) Reset() {
 	*x = RefreshResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[8]
+	mi := &file_skein_v1_services_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1057,7 +1419,7 @@ func (x *RefreshResponse) String() string {
 func (*RefreshResponse) ProtoMessage() {}
 
 func (x *RefreshResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[8]
+	mi := &file_skein_v1_services_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1070,7 +1432,7 @@ func (x *RefreshResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefreshResponse.ProtoReflect.Descriptor instead.
 func (*RefreshResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{8}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RefreshResponse) GetTokens() *Tokens {
@@ -1088,7 +1450,7 @@ type LogoutRequest struct {
 
 func (x *LogoutRequest) Reset() {
 	*x = LogoutRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[9]
+	mi := &file_skein_v1_services_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1100,7 +1462,7 @@ func (x *LogoutRequest) String() string {
 func (*LogoutRequest) ProtoMessage() {}
 
 func (x *LogoutRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[9]
+	mi := &file_skein_v1_services_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1113,7 +1475,7 @@ func (x *LogoutRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogoutRequest.ProtoReflect.Descriptor instead.
 func (*LogoutRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{9}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{12}
 }
 
 type LogoutResponse struct {
@@ -1124,7 +1486,7 @@ type LogoutResponse struct {
 
 func (x *LogoutResponse) Reset() {
 	*x = LogoutResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[10]
+	mi := &file_skein_v1_services_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1136,7 +1498,7 @@ func (x *LogoutResponse) String() string {
 func (*LogoutResponse) ProtoMessage() {}
 
 func (x *LogoutResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[10]
+	mi := &file_skein_v1_services_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1149,7 +1511,7 @@ func (x *LogoutResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogoutResponse.ProtoReflect.Descriptor instead.
 func (*LogoutResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{10}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{13}
 }
 
 type ListSessionsRequest struct {
@@ -1160,7 +1522,7 @@ type ListSessionsRequest struct {
 
 func (x *ListSessionsRequest) Reset() {
 	*x = ListSessionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[11]
+	mi := &file_skein_v1_services_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1172,7 +1534,7 @@ func (x *ListSessionsRequest) String() string {
 func (*ListSessionsRequest) ProtoMessage() {}
 
 func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[11]
+	mi := &file_skein_v1_services_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1185,7 +1547,7 @@ func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{11}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{14}
 }
 
 type ListSessionsResponse struct {
@@ -1197,7 +1559,7 @@ type ListSessionsResponse struct {
 
 func (x *ListSessionsResponse) Reset() {
 	*x = ListSessionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[12]
+	mi := &file_skein_v1_services_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1209,7 +1571,7 @@ func (x *ListSessionsResponse) String() string {
 func (*ListSessionsResponse) ProtoMessage() {}
 
 func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[12]
+	mi := &file_skein_v1_services_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1222,7 +1584,7 @@ func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{12}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListSessionsResponse) GetSessions() []*Session {
@@ -1249,7 +1611,7 @@ type Session struct {
 
 func (x *Session) Reset() {
 	*x = Session{}
-	mi := &file_skein_v1_services_proto_msgTypes[13]
+	mi := &file_skein_v1_services_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1261,7 +1623,7 @@ func (x *Session) String() string {
 func (*Session) ProtoMessage() {}
 
 func (x *Session) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[13]
+	mi := &file_skein_v1_services_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1274,7 +1636,7 @@ func (x *Session) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Session.ProtoReflect.Descriptor instead.
 func (*Session) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{13}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Session) GetId() string {
@@ -1342,7 +1704,7 @@ type RevokeSessionRequest struct {
 
 func (x *RevokeSessionRequest) Reset() {
 	*x = RevokeSessionRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[14]
+	mi := &file_skein_v1_services_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1354,7 +1716,7 @@ func (x *RevokeSessionRequest) String() string {
 func (*RevokeSessionRequest) ProtoMessage() {}
 
 func (x *RevokeSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[14]
+	mi := &file_skein_v1_services_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1367,7 +1729,7 @@ func (x *RevokeSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeSessionRequest.ProtoReflect.Descriptor instead.
 func (*RevokeSessionRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{14}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *RevokeSessionRequest) GetSession() string {
@@ -1385,7 +1747,7 @@ type RevokeSessionResponse struct {
 
 func (x *RevokeSessionResponse) Reset() {
 	*x = RevokeSessionResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[15]
+	mi := &file_skein_v1_services_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1397,7 +1759,7 @@ func (x *RevokeSessionResponse) String() string {
 func (*RevokeSessionResponse) ProtoMessage() {}
 
 func (x *RevokeSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[15]
+	mi := &file_skein_v1_services_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1410,7 +1772,7 @@ func (x *RevokeSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeSessionResponse.ProtoReflect.Descriptor instead.
 func (*RevokeSessionResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{15}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{18}
 }
 
 type ChangePasswordRequest struct {
@@ -1423,7 +1785,7 @@ type ChangePasswordRequest struct {
 
 func (x *ChangePasswordRequest) Reset() {
 	*x = ChangePasswordRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[16]
+	mi := &file_skein_v1_services_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1435,7 +1797,7 @@ func (x *ChangePasswordRequest) String() string {
 func (*ChangePasswordRequest) ProtoMessage() {}
 
 func (x *ChangePasswordRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[16]
+	mi := &file_skein_v1_services_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1448,7 +1810,7 @@ func (x *ChangePasswordRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangePasswordRequest.ProtoReflect.Descriptor instead.
 func (*ChangePasswordRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{16}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ChangePasswordRequest) GetOldPassword() string {
@@ -1473,7 +1835,7 @@ type ChangePasswordResponse struct {
 
 func (x *ChangePasswordResponse) Reset() {
 	*x = ChangePasswordResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[17]
+	mi := &file_skein_v1_services_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1485,7 +1847,7 @@ func (x *ChangePasswordResponse) String() string {
 func (*ChangePasswordResponse) ProtoMessage() {}
 
 func (x *ChangePasswordResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[17]
+	mi := &file_skein_v1_services_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1498,7 +1860,7 @@ func (x *ChangePasswordResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangePasswordResponse.ProtoReflect.Descriptor instead.
 func (*ChangePasswordResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{17}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{20}
 }
 
 type LoginWithCodeRequest struct {
@@ -1516,7 +1878,7 @@ type LoginWithCodeRequest struct {
 
 func (x *LoginWithCodeRequest) Reset() {
 	*x = LoginWithCodeRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[18]
+	mi := &file_skein_v1_services_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1528,7 +1890,7 @@ func (x *LoginWithCodeRequest) String() string {
 func (*LoginWithCodeRequest) ProtoMessage() {}
 
 func (x *LoginWithCodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[18]
+	mi := &file_skein_v1_services_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1541,7 +1903,7 @@ func (x *LoginWithCodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginWithCodeRequest.ProtoReflect.Descriptor instead.
 func (*LoginWithCodeRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{18}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *LoginWithCodeRequest) GetTicket() string {
@@ -1581,7 +1943,7 @@ type LoginWithCodeResponse struct {
 
 func (x *LoginWithCodeResponse) Reset() {
 	*x = LoginWithCodeResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[19]
+	mi := &file_skein_v1_services_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1593,7 +1955,7 @@ func (x *LoginWithCodeResponse) String() string {
 func (*LoginWithCodeResponse) ProtoMessage() {}
 
 func (x *LoginWithCodeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[19]
+	mi := &file_skein_v1_services_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1606,7 +1968,7 @@ func (x *LoginWithCodeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginWithCodeResponse.ProtoReflect.Descriptor instead.
 func (*LoginWithCodeResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{19}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *LoginWithCodeResponse) GetTokens() *Tokens {
@@ -1624,7 +1986,7 @@ type GetSecurityRequest struct {
 
 func (x *GetSecurityRequest) Reset() {
 	*x = GetSecurityRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[20]
+	mi := &file_skein_v1_services_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1636,7 +1998,7 @@ func (x *GetSecurityRequest) String() string {
 func (*GetSecurityRequest) ProtoMessage() {}
 
 func (x *GetSecurityRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[20]
+	mi := &file_skein_v1_services_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1649,7 +2011,7 @@ func (x *GetSecurityRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSecurityRequest.ProtoReflect.Descriptor instead.
 func (*GetSecurityRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{20}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{23}
 }
 
 type GetSecurityResponse struct {
@@ -1665,7 +2027,7 @@ type GetSecurityResponse struct {
 
 func (x *GetSecurityResponse) Reset() {
 	*x = GetSecurityResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[21]
+	mi := &file_skein_v1_services_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1677,7 +2039,7 @@ func (x *GetSecurityResponse) String() string {
 func (*GetSecurityResponse) ProtoMessage() {}
 
 func (x *GetSecurityResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[21]
+	mi := &file_skein_v1_services_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1690,7 +2052,7 @@ func (x *GetSecurityResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSecurityResponse.ProtoReflect.Descriptor instead.
 func (*GetSecurityResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{21}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *GetSecurityResponse) GetPassword() bool {
@@ -1723,7 +2085,7 @@ type BeginTotpRequest struct {
 
 func (x *BeginTotpRequest) Reset() {
 	*x = BeginTotpRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[22]
+	mi := &file_skein_v1_services_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1735,7 +2097,7 @@ func (x *BeginTotpRequest) String() string {
 func (*BeginTotpRequest) ProtoMessage() {}
 
 func (x *BeginTotpRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[22]
+	mi := &file_skein_v1_services_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1748,7 +2110,7 @@ func (x *BeginTotpRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginTotpRequest.ProtoReflect.Descriptor instead.
 func (*BeginTotpRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{22}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *BeginTotpRequest) GetPassword() string {
@@ -1770,7 +2132,7 @@ type BeginTotpResponse struct {
 
 func (x *BeginTotpResponse) Reset() {
 	*x = BeginTotpResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[23]
+	mi := &file_skein_v1_services_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1782,7 +2144,7 @@ func (x *BeginTotpResponse) String() string {
 func (*BeginTotpResponse) ProtoMessage() {}
 
 func (x *BeginTotpResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[23]
+	mi := &file_skein_v1_services_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1795,7 +2157,7 @@ func (x *BeginTotpResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginTotpResponse.ProtoReflect.Descriptor instead.
 func (*BeginTotpResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{23}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *BeginTotpResponse) GetSecret() string {
@@ -1822,7 +2184,7 @@ type ConfirmTotpRequest struct {
 
 func (x *ConfirmTotpRequest) Reset() {
 	*x = ConfirmTotpRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[24]
+	mi := &file_skein_v1_services_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1834,7 +2196,7 @@ func (x *ConfirmTotpRequest) String() string {
 func (*ConfirmTotpRequest) ProtoMessage() {}
 
 func (x *ConfirmTotpRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[24]
+	mi := &file_skein_v1_services_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1847,7 +2209,7 @@ func (x *ConfirmTotpRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmTotpRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmTotpRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{24}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ConfirmTotpRequest) GetCode() string {
@@ -1867,7 +2229,7 @@ type ConfirmTotpResponse struct {
 
 func (x *ConfirmTotpResponse) Reset() {
 	*x = ConfirmTotpResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[25]
+	mi := &file_skein_v1_services_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1879,7 +2241,7 @@ func (x *ConfirmTotpResponse) String() string {
 func (*ConfirmTotpResponse) ProtoMessage() {}
 
 func (x *ConfirmTotpResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[25]
+	mi := &file_skein_v1_services_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1892,7 +2254,7 @@ func (x *ConfirmTotpResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmTotpResponse.ProtoReflect.Descriptor instead.
 func (*ConfirmTotpResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{25}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ConfirmTotpResponse) GetRecoveryCodes() []string {
@@ -1913,7 +2275,7 @@ type DisableTotpRequest struct {
 
 func (x *DisableTotpRequest) Reset() {
 	*x = DisableTotpRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[26]
+	mi := &file_skein_v1_services_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1925,7 +2287,7 @@ func (x *DisableTotpRequest) String() string {
 func (*DisableTotpRequest) ProtoMessage() {}
 
 func (x *DisableTotpRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[26]
+	mi := &file_skein_v1_services_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1938,7 +2300,7 @@ func (x *DisableTotpRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DisableTotpRequest.ProtoReflect.Descriptor instead.
 func (*DisableTotpRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{26}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *DisableTotpRequest) GetPassword() string {
@@ -1963,7 +2325,7 @@ type DisableTotpResponse struct {
 
 func (x *DisableTotpResponse) Reset() {
 	*x = DisableTotpResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[27]
+	mi := &file_skein_v1_services_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1975,7 +2337,7 @@ func (x *DisableTotpResponse) String() string {
 func (*DisableTotpResponse) ProtoMessage() {}
 
 func (x *DisableTotpResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[27]
+	mi := &file_skein_v1_services_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1988,7 +2350,7 @@ func (x *DisableTotpResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DisableTotpResponse.ProtoReflect.Descriptor instead.
 func (*DisableTotpResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{27}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{30}
 }
 
 type NewRecoveryCodesRequest struct {
@@ -2002,7 +2364,7 @@ type NewRecoveryCodesRequest struct {
 
 func (x *NewRecoveryCodesRequest) Reset() {
 	*x = NewRecoveryCodesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[28]
+	mi := &file_skein_v1_services_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2014,7 +2376,7 @@ func (x *NewRecoveryCodesRequest) String() string {
 func (*NewRecoveryCodesRequest) ProtoMessage() {}
 
 func (x *NewRecoveryCodesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[28]
+	mi := &file_skein_v1_services_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2027,7 +2389,7 @@ func (x *NewRecoveryCodesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewRecoveryCodesRequest.ProtoReflect.Descriptor instead.
 func (*NewRecoveryCodesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{28}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *NewRecoveryCodesRequest) GetPassword() string {
@@ -2053,7 +2415,7 @@ type NewRecoveryCodesResponse struct {
 
 func (x *NewRecoveryCodesResponse) Reset() {
 	*x = NewRecoveryCodesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[29]
+	mi := &file_skein_v1_services_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2065,7 +2427,7 @@ func (x *NewRecoveryCodesResponse) String() string {
 func (*NewRecoveryCodesResponse) ProtoMessage() {}
 
 func (x *NewRecoveryCodesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[29]
+	mi := &file_skein_v1_services_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2078,7 +2440,7 @@ func (x *NewRecoveryCodesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewRecoveryCodesResponse.ProtoReflect.Descriptor instead.
 func (*NewRecoveryCodesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{29}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *NewRecoveryCodesResponse) GetRecoveryCodes() []string {
@@ -2099,7 +2461,7 @@ type DeleteAccountRequest struct {
 
 func (x *DeleteAccountRequest) Reset() {
 	*x = DeleteAccountRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[30]
+	mi := &file_skein_v1_services_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2111,7 +2473,7 @@ func (x *DeleteAccountRequest) String() string {
 func (*DeleteAccountRequest) ProtoMessage() {}
 
 func (x *DeleteAccountRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[30]
+	mi := &file_skein_v1_services_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2124,7 +2486,7 @@ func (x *DeleteAccountRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteAccountRequest.ProtoReflect.Descriptor instead.
 func (*DeleteAccountRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{30}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *DeleteAccountRequest) GetPassword() string {
@@ -2149,7 +2511,7 @@ type DeleteAccountResponse struct {
 
 func (x *DeleteAccountResponse) Reset() {
 	*x = DeleteAccountResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[31]
+	mi := &file_skein_v1_services_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2161,7 +2523,7 @@ func (x *DeleteAccountResponse) String() string {
 func (*DeleteAccountResponse) ProtoMessage() {}
 
 func (x *DeleteAccountResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[31]
+	mi := &file_skein_v1_services_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2174,7 +2536,7 @@ func (x *DeleteAccountResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteAccountResponse.ProtoReflect.Descriptor instead.
 func (*DeleteAccountResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{31}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{34}
 }
 
 type BeginExportRequest struct {
@@ -2189,7 +2551,7 @@ type BeginExportRequest struct {
 
 func (x *BeginExportRequest) Reset() {
 	*x = BeginExportRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[32]
+	mi := &file_skein_v1_services_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2201,7 +2563,7 @@ func (x *BeginExportRequest) String() string {
 func (*BeginExportRequest) ProtoMessage() {}
 
 func (x *BeginExportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[32]
+	mi := &file_skein_v1_services_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2214,7 +2576,7 @@ func (x *BeginExportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginExportRequest.ProtoReflect.Descriptor instead.
 func (*BeginExportRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{32}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *BeginExportRequest) GetPassword() string {
@@ -2243,7 +2605,7 @@ type BeginExportResponse struct {
 
 func (x *BeginExportResponse) Reset() {
 	*x = BeginExportResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[33]
+	mi := &file_skein_v1_services_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2255,7 +2617,7 @@ func (x *BeginExportResponse) String() string {
 func (*BeginExportResponse) ProtoMessage() {}
 
 func (x *BeginExportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[33]
+	mi := &file_skein_v1_services_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2268,7 +2630,7 @@ func (x *BeginExportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginExportResponse.ProtoReflect.Descriptor instead.
 func (*BeginExportResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{33}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *BeginExportResponse) GetPath() string {
@@ -2297,7 +2659,7 @@ type ResetPasswordRequest struct {
 
 func (x *ResetPasswordRequest) Reset() {
 	*x = ResetPasswordRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[34]
+	mi := &file_skein_v1_services_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2309,7 +2671,7 @@ func (x *ResetPasswordRequest) String() string {
 func (*ResetPasswordRequest) ProtoMessage() {}
 
 func (x *ResetPasswordRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[34]
+	mi := &file_skein_v1_services_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2322,7 +2684,7 @@ func (x *ResetPasswordRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetPasswordRequest.ProtoReflect.Descriptor instead.
 func (*ResetPasswordRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{34}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ResetPasswordRequest) GetCode() string {
@@ -2347,7 +2709,7 @@ type ResetPasswordResponse struct {
 
 func (x *ResetPasswordResponse) Reset() {
 	*x = ResetPasswordResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[35]
+	mi := &file_skein_v1_services_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2359,7 +2721,7 @@ func (x *ResetPasswordResponse) String() string {
 func (*ResetPasswordResponse) ProtoMessage() {}
 
 func (x *ResetPasswordResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[35]
+	mi := &file_skein_v1_services_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2372,7 +2734,7 @@ func (x *ResetPasswordResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetPasswordResponse.ProtoReflect.Descriptor instead.
 func (*ResetPasswordResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{35}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{38}
 }
 
 type LoginProvider struct {
@@ -2386,7 +2748,7 @@ type LoginProvider struct {
 
 func (x *LoginProvider) Reset() {
 	*x = LoginProvider{}
-	mi := &file_skein_v1_services_proto_msgTypes[36]
+	mi := &file_skein_v1_services_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2398,7 +2760,7 @@ func (x *LoginProvider) String() string {
 func (*LoginProvider) ProtoMessage() {}
 
 func (x *LoginProvider) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[36]
+	mi := &file_skein_v1_services_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2411,7 +2773,7 @@ func (x *LoginProvider) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginProvider.ProtoReflect.Descriptor instead.
 func (*LoginProvider) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{36}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *LoginProvider) GetName() string {
@@ -2436,7 +2798,7 @@ type ListLoginProvidersRequest struct {
 
 func (x *ListLoginProvidersRequest) Reset() {
 	*x = ListLoginProvidersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[37]
+	mi := &file_skein_v1_services_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2448,7 +2810,7 @@ func (x *ListLoginProvidersRequest) String() string {
 func (*ListLoginProvidersRequest) ProtoMessage() {}
 
 func (x *ListLoginProvidersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[37]
+	mi := &file_skein_v1_services_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2461,7 +2823,7 @@ func (x *ListLoginProvidersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLoginProvidersRequest.ProtoReflect.Descriptor instead.
 func (*ListLoginProvidersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{37}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{40}
 }
 
 type ListLoginProvidersResponse struct {
@@ -2473,7 +2835,7 @@ type ListLoginProvidersResponse struct {
 
 func (x *ListLoginProvidersResponse) Reset() {
 	*x = ListLoginProvidersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[38]
+	mi := &file_skein_v1_services_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2485,7 +2847,7 @@ func (x *ListLoginProvidersResponse) String() string {
 func (*ListLoginProvidersResponse) ProtoMessage() {}
 
 func (x *ListLoginProvidersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[38]
+	mi := &file_skein_v1_services_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2498,7 +2860,7 @@ func (x *ListLoginProvidersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLoginProvidersResponse.ProtoReflect.Descriptor instead.
 func (*ListLoginProvidersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{38}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ListLoginProvidersResponse) GetProviders() []*LoginProvider {
@@ -2522,7 +2884,7 @@ type BeginProviderLoginRequest struct {
 
 func (x *BeginProviderLoginRequest) Reset() {
 	*x = BeginProviderLoginRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[39]
+	mi := &file_skein_v1_services_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2534,7 +2896,7 @@ func (x *BeginProviderLoginRequest) String() string {
 func (*BeginProviderLoginRequest) ProtoMessage() {}
 
 func (x *BeginProviderLoginRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[39]
+	mi := &file_skein_v1_services_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2547,7 +2909,7 @@ func (x *BeginProviderLoginRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginProviderLoginRequest.ProtoReflect.Descriptor instead.
 func (*BeginProviderLoginRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{39}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *BeginProviderLoginRequest) GetProvider() string {
@@ -2583,7 +2945,7 @@ type BeginProviderLoginResponse struct {
 
 func (x *BeginProviderLoginResponse) Reset() {
 	*x = BeginProviderLoginResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[40]
+	mi := &file_skein_v1_services_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2595,7 +2957,7 @@ func (x *BeginProviderLoginResponse) String() string {
 func (*BeginProviderLoginResponse) ProtoMessage() {}
 
 func (x *BeginProviderLoginResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[40]
+	mi := &file_skein_v1_services_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2608,7 +2970,7 @@ func (x *BeginProviderLoginResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginProviderLoginResponse.ProtoReflect.Descriptor instead.
 func (*BeginProviderLoginResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{40}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *BeginProviderLoginResponse) GetUrl() string {
@@ -2639,7 +3001,7 @@ type AnswerProviderLoginRequest struct {
 
 func (x *AnswerProviderLoginRequest) Reset() {
 	*x = AnswerProviderLoginRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[41]
+	mi := &file_skein_v1_services_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2651,7 +3013,7 @@ func (x *AnswerProviderLoginRequest) String() string {
 func (*AnswerProviderLoginRequest) ProtoMessage() {}
 
 func (x *AnswerProviderLoginRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[41]
+	mi := &file_skein_v1_services_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2664,7 +3026,7 @@ func (x *AnswerProviderLoginRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerProviderLoginRequest.ProtoReflect.Descriptor instead.
 func (*AnswerProviderLoginRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{41}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *AnswerProviderLoginRequest) GetState() string {
@@ -2707,7 +3069,7 @@ type AnswerProviderLoginResponse struct {
 
 func (x *AnswerProviderLoginResponse) Reset() {
 	*x = AnswerProviderLoginResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[42]
+	mi := &file_skein_v1_services_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2719,7 +3081,7 @@ func (x *AnswerProviderLoginResponse) String() string {
 func (*AnswerProviderLoginResponse) ProtoMessage() {}
 
 func (x *AnswerProviderLoginResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[42]
+	mi := &file_skein_v1_services_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2732,7 +3094,7 @@ func (x *AnswerProviderLoginResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerProviderLoginResponse.ProtoReflect.Descriptor instead.
 func (*AnswerProviderLoginResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{42}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *AnswerProviderLoginResponse) GetCode() string {
@@ -2763,7 +3125,7 @@ type FinishProviderLoginRequest struct {
 
 func (x *FinishProviderLoginRequest) Reset() {
 	*x = FinishProviderLoginRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[43]
+	mi := &file_skein_v1_services_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2775,7 +3137,7 @@ func (x *FinishProviderLoginRequest) String() string {
 func (*FinishProviderLoginRequest) ProtoMessage() {}
 
 func (x *FinishProviderLoginRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[43]
+	mi := &file_skein_v1_services_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2788,7 +3150,7 @@ func (x *FinishProviderLoginRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinishProviderLoginRequest.ProtoReflect.Descriptor instead.
 func (*FinishProviderLoginRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{43}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *FinishProviderLoginRequest) GetCode() string {
@@ -2830,7 +3192,7 @@ type FinishProviderLoginResponse struct {
 
 func (x *FinishProviderLoginResponse) Reset() {
 	*x = FinishProviderLoginResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[44]
+	mi := &file_skein_v1_services_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2842,7 +3204,7 @@ func (x *FinishProviderLoginResponse) String() string {
 func (*FinishProviderLoginResponse) ProtoMessage() {}
 
 func (x *FinishProviderLoginResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[44]
+	mi := &file_skein_v1_services_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2855,7 +3217,7 @@ func (x *FinishProviderLoginResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinishProviderLoginResponse.ProtoReflect.Descriptor instead.
 func (*FinishProviderLoginResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{44}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *FinishProviderLoginResponse) GetTokens() *Tokens {
@@ -2889,7 +3251,7 @@ type Identity struct {
 
 func (x *Identity) Reset() {
 	*x = Identity{}
-	mi := &file_skein_v1_services_proto_msgTypes[45]
+	mi := &file_skein_v1_services_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2901,7 +3263,7 @@ func (x *Identity) String() string {
 func (*Identity) ProtoMessage() {}
 
 func (x *Identity) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[45]
+	mi := &file_skein_v1_services_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2914,7 +3276,7 @@ func (x *Identity) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Identity.ProtoReflect.Descriptor instead.
 func (*Identity) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{45}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Identity) GetId() string {
@@ -2972,7 +3334,7 @@ type LinkIdentityRequest struct {
 
 func (x *LinkIdentityRequest) Reset() {
 	*x = LinkIdentityRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[46]
+	mi := &file_skein_v1_services_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2984,7 +3346,7 @@ func (x *LinkIdentityRequest) String() string {
 func (*LinkIdentityRequest) ProtoMessage() {}
 
 func (x *LinkIdentityRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[46]
+	mi := &file_skein_v1_services_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2997,7 +3359,7 @@ func (x *LinkIdentityRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkIdentityRequest.ProtoReflect.Descriptor instead.
 func (*LinkIdentityRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{46}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *LinkIdentityRequest) GetCode() string {
@@ -3030,7 +3392,7 @@ type LinkIdentityResponse struct {
 
 func (x *LinkIdentityResponse) Reset() {
 	*x = LinkIdentityResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[47]
+	mi := &file_skein_v1_services_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3042,7 +3404,7 @@ func (x *LinkIdentityResponse) String() string {
 func (*LinkIdentityResponse) ProtoMessage() {}
 
 func (x *LinkIdentityResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[47]
+	mi := &file_skein_v1_services_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3055,7 +3417,7 @@ func (x *LinkIdentityResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkIdentityResponse.ProtoReflect.Descriptor instead.
 func (*LinkIdentityResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{47}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *LinkIdentityResponse) GetIdentity() *Identity {
@@ -3073,7 +3435,7 @@ type ListIdentitiesRequest struct {
 
 func (x *ListIdentitiesRequest) Reset() {
 	*x = ListIdentitiesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[48]
+	mi := &file_skein_v1_services_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3085,7 +3447,7 @@ func (x *ListIdentitiesRequest) String() string {
 func (*ListIdentitiesRequest) ProtoMessage() {}
 
 func (x *ListIdentitiesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[48]
+	mi := &file_skein_v1_services_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3098,7 +3460,7 @@ func (x *ListIdentitiesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListIdentitiesRequest.ProtoReflect.Descriptor instead.
 func (*ListIdentitiesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{48}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{51}
 }
 
 type ListIdentitiesResponse struct {
@@ -3111,7 +3473,7 @@ type ListIdentitiesResponse struct {
 
 func (x *ListIdentitiesResponse) Reset() {
 	*x = ListIdentitiesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[49]
+	mi := &file_skein_v1_services_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3123,7 +3485,7 @@ func (x *ListIdentitiesResponse) String() string {
 func (*ListIdentitiesResponse) ProtoMessage() {}
 
 func (x *ListIdentitiesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[49]
+	mi := &file_skein_v1_services_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3136,7 +3498,7 @@ func (x *ListIdentitiesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListIdentitiesResponse.ProtoReflect.Descriptor instead.
 func (*ListIdentitiesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{49}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ListIdentitiesResponse) GetIdentities() []*Identity {
@@ -3157,7 +3519,7 @@ type UnlinkIdentityRequest struct {
 
 func (x *UnlinkIdentityRequest) Reset() {
 	*x = UnlinkIdentityRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[50]
+	mi := &file_skein_v1_services_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3169,7 +3531,7 @@ func (x *UnlinkIdentityRequest) String() string {
 func (*UnlinkIdentityRequest) ProtoMessage() {}
 
 func (x *UnlinkIdentityRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[50]
+	mi := &file_skein_v1_services_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3182,7 +3544,7 @@ func (x *UnlinkIdentityRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnlinkIdentityRequest.ProtoReflect.Descriptor instead.
 func (*UnlinkIdentityRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{50}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *UnlinkIdentityRequest) GetId() string {
@@ -3207,7 +3569,7 @@ type UnlinkIdentityResponse struct {
 
 func (x *UnlinkIdentityResponse) Reset() {
 	*x = UnlinkIdentityResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[51]
+	mi := &file_skein_v1_services_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3219,7 +3581,7 @@ func (x *UnlinkIdentityResponse) String() string {
 func (*UnlinkIdentityResponse) ProtoMessage() {}
 
 func (x *UnlinkIdentityResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[51]
+	mi := &file_skein_v1_services_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3232,7 +3594,7 @@ func (x *UnlinkIdentityResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnlinkIdentityResponse.ProtoReflect.Descriptor instead.
 func (*UnlinkIdentityResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{51}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{54}
 }
 
 type ChangeUsernameRequest struct {
@@ -3247,7 +3609,7 @@ type ChangeUsernameRequest struct {
 
 func (x *ChangeUsernameRequest) Reset() {
 	*x = ChangeUsernameRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[52]
+	mi := &file_skein_v1_services_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3259,7 +3621,7 @@ func (x *ChangeUsernameRequest) String() string {
 func (*ChangeUsernameRequest) ProtoMessage() {}
 
 func (x *ChangeUsernameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[52]
+	mi := &file_skein_v1_services_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3272,7 +3634,7 @@ func (x *ChangeUsernameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeUsernameRequest.ProtoReflect.Descriptor instead.
 func (*ChangeUsernameRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{52}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *ChangeUsernameRequest) GetUsername() string {
@@ -3298,7 +3660,7 @@ type ChangeUsernameResponse struct {
 
 func (x *ChangeUsernameResponse) Reset() {
 	*x = ChangeUsernameResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[53]
+	mi := &file_skein_v1_services_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3310,7 +3672,7 @@ func (x *ChangeUsernameResponse) String() string {
 func (*ChangeUsernameResponse) ProtoMessage() {}
 
 func (x *ChangeUsernameResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[53]
+	mi := &file_skein_v1_services_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3323,7 +3685,7 @@ func (x *ChangeUsernameResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeUsernameResponse.ProtoReflect.Descriptor instead.
 func (*ChangeUsernameResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{53}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *ChangeUsernameResponse) GetUser() *User {
@@ -3344,7 +3706,7 @@ type RegisterGuestRequest struct {
 
 func (x *RegisterGuestRequest) Reset() {
 	*x = RegisterGuestRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[54]
+	mi := &file_skein_v1_services_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3356,7 +3718,7 @@ func (x *RegisterGuestRequest) String() string {
 func (*RegisterGuestRequest) ProtoMessage() {}
 
 func (x *RegisterGuestRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[54]
+	mi := &file_skein_v1_services_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3369,7 +3731,7 @@ func (x *RegisterGuestRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterGuestRequest.ProtoReflect.Descriptor instead.
 func (*RegisterGuestRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{54}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *RegisterGuestRequest) GetDisplayName() string {
@@ -3396,7 +3758,7 @@ type RegisterGuestResponse struct {
 
 func (x *RegisterGuestResponse) Reset() {
 	*x = RegisterGuestResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[55]
+	mi := &file_skein_v1_services_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3408,7 +3770,7 @@ func (x *RegisterGuestResponse) String() string {
 func (*RegisterGuestResponse) ProtoMessage() {}
 
 func (x *RegisterGuestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[55]
+	mi := &file_skein_v1_services_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3421,7 +3783,7 @@ func (x *RegisterGuestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterGuestResponse.ProtoReflect.Descriptor instead.
 func (*RegisterGuestResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{55}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *RegisterGuestResponse) GetTokens() *Tokens {
@@ -3451,7 +3813,7 @@ type UpgradeGuestRequest struct {
 
 func (x *UpgradeGuestRequest) Reset() {
 	*x = UpgradeGuestRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[56]
+	mi := &file_skein_v1_services_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3463,7 +3825,7 @@ func (x *UpgradeGuestRequest) String() string {
 func (*UpgradeGuestRequest) ProtoMessage() {}
 
 func (x *UpgradeGuestRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[56]
+	mi := &file_skein_v1_services_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3476,7 +3838,7 @@ func (x *UpgradeGuestRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpgradeGuestRequest.ProtoReflect.Descriptor instead.
 func (*UpgradeGuestRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{56}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *UpgradeGuestRequest) GetUsername() string {
@@ -3523,7 +3885,7 @@ type UpgradeGuestResponse struct {
 
 func (x *UpgradeGuestResponse) Reset() {
 	*x = UpgradeGuestResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[57]
+	mi := &file_skein_v1_services_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3535,7 +3897,7 @@ func (x *UpgradeGuestResponse) String() string {
 func (*UpgradeGuestResponse) ProtoMessage() {}
 
 func (x *UpgradeGuestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[57]
+	mi := &file_skein_v1_services_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3548,7 +3910,7 @@ func (x *UpgradeGuestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpgradeGuestResponse.ProtoReflect.Descriptor instead.
 func (*UpgradeGuestResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{57}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *UpgradeGuestResponse) GetUser() *User {
@@ -3580,7 +3942,7 @@ type User struct {
 
 func (x *User) Reset() {
 	*x = User{}
-	mi := &file_skein_v1_services_proto_msgTypes[58]
+	mi := &file_skein_v1_services_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3592,7 +3954,7 @@ func (x *User) String() string {
 func (*User) ProtoMessage() {}
 
 func (x *User) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[58]
+	mi := &file_skein_v1_services_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3605,7 +3967,7 @@ func (x *User) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use User.ProtoReflect.Descriptor instead.
 func (*User) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{58}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *User) GetId() string {
@@ -3673,7 +4035,7 @@ type GetUsersRequest struct {
 
 func (x *GetUsersRequest) Reset() {
 	*x = GetUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[59]
+	mi := &file_skein_v1_services_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3685,7 +4047,7 @@ func (x *GetUsersRequest) String() string {
 func (*GetUsersRequest) ProtoMessage() {}
 
 func (x *GetUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[59]
+	mi := &file_skein_v1_services_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3698,7 +4060,7 @@ func (x *GetUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUsersRequest.ProtoReflect.Descriptor instead.
 func (*GetUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{59}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *GetUsersRequest) GetIds() []string {
@@ -3717,7 +4079,7 @@ type GetUsersResponse struct {
 
 func (x *GetUsersResponse) Reset() {
 	*x = GetUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[60]
+	mi := &file_skein_v1_services_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3729,7 +4091,7 @@ func (x *GetUsersResponse) String() string {
 func (*GetUsersResponse) ProtoMessage() {}
 
 func (x *GetUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[60]
+	mi := &file_skein_v1_services_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3742,7 +4104,7 @@ func (x *GetUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUsersResponse.ProtoReflect.Descriptor instead.
 func (*GetUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{60}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *GetUsersResponse) GetUsers() []*User {
@@ -3761,7 +4123,7 @@ type FindUserRequest struct {
 
 func (x *FindUserRequest) Reset() {
 	*x = FindUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[61]
+	mi := &file_skein_v1_services_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3773,7 +4135,7 @@ func (x *FindUserRequest) String() string {
 func (*FindUserRequest) ProtoMessage() {}
 
 func (x *FindUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[61]
+	mi := &file_skein_v1_services_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3786,7 +4148,7 @@ func (x *FindUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindUserRequest.ProtoReflect.Descriptor instead.
 func (*FindUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{61}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *FindUserRequest) GetUsername() string {
@@ -3805,7 +4167,7 @@ type FindUserResponse struct {
 
 func (x *FindUserResponse) Reset() {
 	*x = FindUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[62]
+	mi := &file_skein_v1_services_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3817,7 +4179,7 @@ func (x *FindUserResponse) String() string {
 func (*FindUserResponse) ProtoMessage() {}
 
 func (x *FindUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[62]
+	mi := &file_skein_v1_services_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3830,7 +4192,7 @@ func (x *FindUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindUserResponse.ProtoReflect.Descriptor instead.
 func (*FindUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{62}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *FindUserResponse) GetUser() *User {
@@ -3853,7 +4215,7 @@ type SearchUsersRequest struct {
 
 func (x *SearchUsersRequest) Reset() {
 	*x = SearchUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[63]
+	mi := &file_skein_v1_services_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3865,7 +4227,7 @@ func (x *SearchUsersRequest) String() string {
 func (*SearchUsersRequest) ProtoMessage() {}
 
 func (x *SearchUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[63]
+	mi := &file_skein_v1_services_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3878,7 +4240,7 @@ func (x *SearchUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchUsersRequest.ProtoReflect.Descriptor instead.
 func (*SearchUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{63}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *SearchUsersRequest) GetPrefix() string {
@@ -3913,7 +4275,7 @@ type SearchUsersResponse struct {
 
 func (x *SearchUsersResponse) Reset() {
 	*x = SearchUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[64]
+	mi := &file_skein_v1_services_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3925,7 +4287,7 @@ func (x *SearchUsersResponse) String() string {
 func (*SearchUsersResponse) ProtoMessage() {}
 
 func (x *SearchUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[64]
+	mi := &file_skein_v1_services_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3938,7 +4300,7 @@ func (x *SearchUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchUsersResponse.ProtoReflect.Descriptor instead.
 func (*SearchUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{64}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *SearchUsersResponse) GetUsers() []*User {
@@ -3975,7 +4337,7 @@ type UpdateProfileRequest struct {
 
 func (x *UpdateProfileRequest) Reset() {
 	*x = UpdateProfileRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[65]
+	mi := &file_skein_v1_services_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3987,7 +4349,7 @@ func (x *UpdateProfileRequest) String() string {
 func (*UpdateProfileRequest) ProtoMessage() {}
 
 func (x *UpdateProfileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[65]
+	mi := &file_skein_v1_services_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4000,7 +4362,7 @@ func (x *UpdateProfileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateProfileRequest.ProtoReflect.Descriptor instead.
 func (*UpdateProfileRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{65}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *UpdateProfileRequest) GetDisplayName() string {
@@ -4080,7 +4442,7 @@ type UpdateProfileResponse struct {
 
 func (x *UpdateProfileResponse) Reset() {
 	*x = UpdateProfileResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[66]
+	mi := &file_skein_v1_services_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4092,7 +4454,7 @@ func (x *UpdateProfileResponse) String() string {
 func (*UpdateProfileResponse) ProtoMessage() {}
 
 func (x *UpdateProfileResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[66]
+	mi := &file_skein_v1_services_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4105,7 +4467,7 @@ func (x *UpdateProfileResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateProfileResponse.ProtoReflect.Descriptor instead.
 func (*UpdateProfileResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{66}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *UpdateProfileResponse) GetUser() *User {
@@ -4169,7 +4531,7 @@ type Contact struct {
 
 func (x *Contact) Reset() {
 	*x = Contact{}
-	mi := &file_skein_v1_services_proto_msgTypes[67]
+	mi := &file_skein_v1_services_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4181,7 +4543,7 @@ func (x *Contact) String() string {
 func (*Contact) ProtoMessage() {}
 
 func (x *Contact) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[67]
+	mi := &file_skein_v1_services_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4194,7 +4556,7 @@ func (x *Contact) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Contact.ProtoReflect.Descriptor instead.
 func (*Contact) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{67}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Contact) GetUser() *User {
@@ -4264,7 +4626,7 @@ type RequestContactRequest struct {
 
 func (x *RequestContactRequest) Reset() {
 	*x = RequestContactRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[68]
+	mi := &file_skein_v1_services_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4276,7 +4638,7 @@ func (x *RequestContactRequest) String() string {
 func (*RequestContactRequest) ProtoMessage() {}
 
 func (x *RequestContactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[68]
+	mi := &file_skein_v1_services_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4289,7 +4651,7 @@ func (x *RequestContactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestContactRequest.ProtoReflect.Descriptor instead.
 func (*RequestContactRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{68}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *RequestContactRequest) GetUser() string {
@@ -4315,7 +4677,7 @@ type RequestContactResponse struct {
 
 func (x *RequestContactResponse) Reset() {
 	*x = RequestContactResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[69]
+	mi := &file_skein_v1_services_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4327,7 +4689,7 @@ func (x *RequestContactResponse) String() string {
 func (*RequestContactResponse) ProtoMessage() {}
 
 func (x *RequestContactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[69]
+	mi := &file_skein_v1_services_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4340,7 +4702,7 @@ func (x *RequestContactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestContactResponse.ProtoReflect.Descriptor instead.
 func (*RequestContactResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{69}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *RequestContactResponse) GetContact() *Contact {
@@ -4359,7 +4721,7 @@ type AcceptContactRequest struct {
 
 func (x *AcceptContactRequest) Reset() {
 	*x = AcceptContactRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[70]
+	mi := &file_skein_v1_services_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4371,7 +4733,7 @@ func (x *AcceptContactRequest) String() string {
 func (*AcceptContactRequest) ProtoMessage() {}
 
 func (x *AcceptContactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[70]
+	mi := &file_skein_v1_services_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4384,7 +4746,7 @@ func (x *AcceptContactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptContactRequest.ProtoReflect.Descriptor instead.
 func (*AcceptContactRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{70}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *AcceptContactRequest) GetUser() string {
@@ -4403,7 +4765,7 @@ type AcceptContactResponse struct {
 
 func (x *AcceptContactResponse) Reset() {
 	*x = AcceptContactResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[71]
+	mi := &file_skein_v1_services_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4415,7 +4777,7 @@ func (x *AcceptContactResponse) String() string {
 func (*AcceptContactResponse) ProtoMessage() {}
 
 func (x *AcceptContactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[71]
+	mi := &file_skein_v1_services_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4428,7 +4790,7 @@ func (x *AcceptContactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptContactResponse.ProtoReflect.Descriptor instead.
 func (*AcceptContactResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{71}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *AcceptContactResponse) GetContact() *Contact {
@@ -4447,7 +4809,7 @@ type RefuseContactRequest struct {
 
 func (x *RefuseContactRequest) Reset() {
 	*x = RefuseContactRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[72]
+	mi := &file_skein_v1_services_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4459,7 +4821,7 @@ func (x *RefuseContactRequest) String() string {
 func (*RefuseContactRequest) ProtoMessage() {}
 
 func (x *RefuseContactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[72]
+	mi := &file_skein_v1_services_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4472,7 +4834,7 @@ func (x *RefuseContactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseContactRequest.ProtoReflect.Descriptor instead.
 func (*RefuseContactRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{72}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *RefuseContactRequest) GetUser() string {
@@ -4490,7 +4852,7 @@ type RefuseContactResponse struct {
 
 func (x *RefuseContactResponse) Reset() {
 	*x = RefuseContactResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[73]
+	mi := &file_skein_v1_services_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4502,7 +4864,7 @@ func (x *RefuseContactResponse) String() string {
 func (*RefuseContactResponse) ProtoMessage() {}
 
 func (x *RefuseContactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[73]
+	mi := &file_skein_v1_services_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4515,7 +4877,7 @@ func (x *RefuseContactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseContactResponse.ProtoReflect.Descriptor instead.
 func (*RefuseContactResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{73}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{76}
 }
 
 type RemoveContactRequest struct {
@@ -4527,7 +4889,7 @@ type RemoveContactRequest struct {
 
 func (x *RemoveContactRequest) Reset() {
 	*x = RemoveContactRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[74]
+	mi := &file_skein_v1_services_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4539,7 +4901,7 @@ func (x *RemoveContactRequest) String() string {
 func (*RemoveContactRequest) ProtoMessage() {}
 
 func (x *RemoveContactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[74]
+	mi := &file_skein_v1_services_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4552,7 +4914,7 @@ func (x *RemoveContactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveContactRequest.ProtoReflect.Descriptor instead.
 func (*RemoveContactRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{74}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *RemoveContactRequest) GetUser() string {
@@ -4570,7 +4932,7 @@ type RemoveContactResponse struct {
 
 func (x *RemoveContactResponse) Reset() {
 	*x = RemoveContactResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[75]
+	mi := &file_skein_v1_services_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4582,7 +4944,7 @@ func (x *RemoveContactResponse) String() string {
 func (*RemoveContactResponse) ProtoMessage() {}
 
 func (x *RemoveContactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[75]
+	mi := &file_skein_v1_services_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4595,7 +4957,7 @@ func (x *RemoveContactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveContactResponse.ProtoReflect.Descriptor instead.
 func (*RemoveContactResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{75}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{78}
 }
 
 type BlockUserRequest struct {
@@ -4607,7 +4969,7 @@ type BlockUserRequest struct {
 
 func (x *BlockUserRequest) Reset() {
 	*x = BlockUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[76]
+	mi := &file_skein_v1_services_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4619,7 +4981,7 @@ func (x *BlockUserRequest) String() string {
 func (*BlockUserRequest) ProtoMessage() {}
 
 func (x *BlockUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[76]
+	mi := &file_skein_v1_services_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4632,7 +4994,7 @@ func (x *BlockUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockUserRequest.ProtoReflect.Descriptor instead.
 func (*BlockUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{76}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *BlockUserRequest) GetUser() string {
@@ -4650,7 +5012,7 @@ type BlockUserResponse struct {
 
 func (x *BlockUserResponse) Reset() {
 	*x = BlockUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[77]
+	mi := &file_skein_v1_services_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4662,7 +5024,7 @@ func (x *BlockUserResponse) String() string {
 func (*BlockUserResponse) ProtoMessage() {}
 
 func (x *BlockUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[77]
+	mi := &file_skein_v1_services_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4675,7 +5037,7 @@ func (x *BlockUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockUserResponse.ProtoReflect.Descriptor instead.
 func (*BlockUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{77}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{80}
 }
 
 type UnblockUserRequest struct {
@@ -4687,7 +5049,7 @@ type UnblockUserRequest struct {
 
 func (x *UnblockUserRequest) Reset() {
 	*x = UnblockUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[78]
+	mi := &file_skein_v1_services_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4699,7 +5061,7 @@ func (x *UnblockUserRequest) String() string {
 func (*UnblockUserRequest) ProtoMessage() {}
 
 func (x *UnblockUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[78]
+	mi := &file_skein_v1_services_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4712,7 +5074,7 @@ func (x *UnblockUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnblockUserRequest.ProtoReflect.Descriptor instead.
 func (*UnblockUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{78}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *UnblockUserRequest) GetUser() string {
@@ -4730,7 +5092,7 @@ type UnblockUserResponse struct {
 
 func (x *UnblockUserResponse) Reset() {
 	*x = UnblockUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[79]
+	mi := &file_skein_v1_services_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4742,7 +5104,7 @@ func (x *UnblockUserResponse) String() string {
 func (*UnblockUserResponse) ProtoMessage() {}
 
 func (x *UnblockUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[79]
+	mi := &file_skein_v1_services_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4755,7 +5117,7 @@ func (x *UnblockUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnblockUserResponse.ProtoReflect.Descriptor instead.
 func (*UnblockUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{79}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{82}
 }
 
 type SetRemarkRequest struct {
@@ -4768,7 +5130,7 @@ type SetRemarkRequest struct {
 
 func (x *SetRemarkRequest) Reset() {
 	*x = SetRemarkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[80]
+	mi := &file_skein_v1_services_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4780,7 +5142,7 @@ func (x *SetRemarkRequest) String() string {
 func (*SetRemarkRequest) ProtoMessage() {}
 
 func (x *SetRemarkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[80]
+	mi := &file_skein_v1_services_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4793,7 +5155,7 @@ func (x *SetRemarkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRemarkRequest.ProtoReflect.Descriptor instead.
 func (*SetRemarkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{80}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *SetRemarkRequest) GetUser() string {
@@ -4818,7 +5180,7 @@ type SetRemarkResponse struct {
 
 func (x *SetRemarkResponse) Reset() {
 	*x = SetRemarkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[81]
+	mi := &file_skein_v1_services_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4830,7 +5192,7 @@ func (x *SetRemarkResponse) String() string {
 func (*SetRemarkResponse) ProtoMessage() {}
 
 func (x *SetRemarkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[81]
+	mi := &file_skein_v1_services_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4843,7 +5205,7 @@ func (x *SetRemarkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRemarkResponse.ProtoReflect.Descriptor instead.
 func (*SetRemarkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{81}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{84}
 }
 
 type SetTagsRequest struct {
@@ -4857,7 +5219,7 @@ type SetTagsRequest struct {
 
 func (x *SetTagsRequest) Reset() {
 	*x = SetTagsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[82]
+	mi := &file_skein_v1_services_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4869,7 +5231,7 @@ func (x *SetTagsRequest) String() string {
 func (*SetTagsRequest) ProtoMessage() {}
 
 func (x *SetTagsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[82]
+	mi := &file_skein_v1_services_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4882,7 +5244,7 @@ func (x *SetTagsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetTagsRequest.ProtoReflect.Descriptor instead.
 func (*SetTagsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{82}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *SetTagsRequest) GetUser() string {
@@ -4907,7 +5269,7 @@ type SetTagsResponse struct {
 
 func (x *SetTagsResponse) Reset() {
 	*x = SetTagsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[83]
+	mi := &file_skein_v1_services_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4919,7 +5281,7 @@ func (x *SetTagsResponse) String() string {
 func (*SetTagsResponse) ProtoMessage() {}
 
 func (x *SetTagsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[83]
+	mi := &file_skein_v1_services_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4932,7 +5294,7 @@ func (x *SetTagsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetTagsResponse.ProtoReflect.Descriptor instead.
 func (*SetTagsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{83}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{86}
 }
 
 type ListContactsRequest struct {
@@ -4948,7 +5310,7 @@ type ListContactsRequest struct {
 
 func (x *ListContactsRequest) Reset() {
 	*x = ListContactsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[84]
+	mi := &file_skein_v1_services_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4960,7 +5322,7 @@ func (x *ListContactsRequest) String() string {
 func (*ListContactsRequest) ProtoMessage() {}
 
 func (x *ListContactsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[84]
+	mi := &file_skein_v1_services_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4973,7 +5335,7 @@ func (x *ListContactsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListContactsRequest.ProtoReflect.Descriptor instead.
 func (*ListContactsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{84}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *ListContactsRequest) GetLimit() uint32 {
@@ -5011,7 +5373,7 @@ type ListContactsResponse struct {
 
 func (x *ListContactsResponse) Reset() {
 	*x = ListContactsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[85]
+	mi := &file_skein_v1_services_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5023,7 +5385,7 @@ func (x *ListContactsResponse) String() string {
 func (*ListContactsResponse) ProtoMessage() {}
 
 func (x *ListContactsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[85]
+	mi := &file_skein_v1_services_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5036,7 +5398,7 @@ func (x *ListContactsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListContactsResponse.ProtoReflect.Descriptor instead.
 func (*ListContactsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{85}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *ListContactsResponse) GetContacts() []*Contact {
@@ -5107,7 +5469,7 @@ type Group struct {
 
 func (x *Group) Reset() {
 	*x = Group{}
-	mi := &file_skein_v1_services_proto_msgTypes[86]
+	mi := &file_skein_v1_services_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5119,7 +5481,7 @@ func (x *Group) String() string {
 func (*Group) ProtoMessage() {}
 
 func (x *Group) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[86]
+	mi := &file_skein_v1_services_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5132,7 +5494,7 @@ func (x *Group) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Group.ProtoReflect.Descriptor instead.
 func (*Group) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{86}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *Group) GetConversation() string {
@@ -5275,7 +5637,7 @@ type Member struct {
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_skein_v1_services_proto_msgTypes[87]
+	mi := &file_skein_v1_services_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5287,7 +5649,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[87]
+	mi := &file_skein_v1_services_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5300,7 +5662,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{87}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *Member) GetUser() string {
@@ -5352,7 +5714,7 @@ type CreateGroupRequest struct {
 
 func (x *CreateGroupRequest) Reset() {
 	*x = CreateGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[88]
+	mi := &file_skein_v1_services_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5364,7 +5726,7 @@ func (x *CreateGroupRequest) String() string {
 func (*CreateGroupRequest) ProtoMessage() {}
 
 func (x *CreateGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[88]
+	mi := &file_skein_v1_services_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5377,7 +5739,7 @@ func (x *CreateGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupRequest.ProtoReflect.Descriptor instead.
 func (*CreateGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{88}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *CreateGroupRequest) GetName() string {
@@ -5412,7 +5774,7 @@ type CreateGroupResponse struct {
 
 func (x *CreateGroupResponse) Reset() {
 	*x = CreateGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[89]
+	mi := &file_skein_v1_services_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5424,7 +5786,7 @@ func (x *CreateGroupResponse) String() string {
 func (*CreateGroupResponse) ProtoMessage() {}
 
 func (x *CreateGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[89]
+	mi := &file_skein_v1_services_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5437,7 +5799,7 @@ func (x *CreateGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupResponse.ProtoReflect.Descriptor instead.
 func (*CreateGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{89}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *CreateGroupResponse) GetGroup() *Group {
@@ -5463,7 +5825,7 @@ type GetGroupRequest struct {
 
 func (x *GetGroupRequest) Reset() {
 	*x = GetGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[90]
+	mi := &file_skein_v1_services_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5475,7 +5837,7 @@ func (x *GetGroupRequest) String() string {
 func (*GetGroupRequest) ProtoMessage() {}
 
 func (x *GetGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[90]
+	mi := &file_skein_v1_services_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5488,7 +5850,7 @@ func (x *GetGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetGroupRequest.ProtoReflect.Descriptor instead.
 func (*GetGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{90}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *GetGroupRequest) GetConversation() string {
@@ -5507,7 +5869,7 @@ type GetGroupResponse struct {
 
 func (x *GetGroupResponse) Reset() {
 	*x = GetGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[91]
+	mi := &file_skein_v1_services_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5519,7 +5881,7 @@ func (x *GetGroupResponse) String() string {
 func (*GetGroupResponse) ProtoMessage() {}
 
 func (x *GetGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[91]
+	mi := &file_skein_v1_services_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5532,7 +5894,7 @@ func (x *GetGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetGroupResponse.ProtoReflect.Descriptor instead.
 func (*GetGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{91}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *GetGroupResponse) GetGroup() *Group {
@@ -5552,7 +5914,7 @@ type RenameGroupRequest struct {
 
 func (x *RenameGroupRequest) Reset() {
 	*x = RenameGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[92]
+	mi := &file_skein_v1_services_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5564,7 +5926,7 @@ func (x *RenameGroupRequest) String() string {
 func (*RenameGroupRequest) ProtoMessage() {}
 
 func (x *RenameGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[92]
+	mi := &file_skein_v1_services_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5577,7 +5939,7 @@ func (x *RenameGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenameGroupRequest.ProtoReflect.Descriptor instead.
 func (*RenameGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{92}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *RenameGroupRequest) GetConversation() string {
@@ -5603,7 +5965,7 @@ type RenameGroupResponse struct {
 
 func (x *RenameGroupResponse) Reset() {
 	*x = RenameGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[93]
+	mi := &file_skein_v1_services_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5615,7 +5977,7 @@ func (x *RenameGroupResponse) String() string {
 func (*RenameGroupResponse) ProtoMessage() {}
 
 func (x *RenameGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[93]
+	mi := &file_skein_v1_services_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5628,7 +5990,7 @@ func (x *RenameGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenameGroupResponse.ProtoReflect.Descriptor instead.
 func (*RenameGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{93}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *RenameGroupResponse) GetGroup() *Group {
@@ -5661,7 +6023,7 @@ type UpdateGroupRequest struct {
 
 func (x *UpdateGroupRequest) Reset() {
 	*x = UpdateGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[94]
+	mi := &file_skein_v1_services_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5673,7 +6035,7 @@ func (x *UpdateGroupRequest) String() string {
 func (*UpdateGroupRequest) ProtoMessage() {}
 
 func (x *UpdateGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[94]
+	mi := &file_skein_v1_services_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5686,7 +6048,7 @@ func (x *UpdateGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateGroupRequest.ProtoReflect.Descriptor instead.
 func (*UpdateGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{94}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *UpdateGroupRequest) GetConversation() string {
@@ -5789,7 +6151,7 @@ type UpdateGroupResponse struct {
 
 func (x *UpdateGroupResponse) Reset() {
 	*x = UpdateGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[95]
+	mi := &file_skein_v1_services_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5801,7 +6163,7 @@ func (x *UpdateGroupResponse) String() string {
 func (*UpdateGroupResponse) ProtoMessage() {}
 
 func (x *UpdateGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[95]
+	mi := &file_skein_v1_services_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5814,7 +6176,7 @@ func (x *UpdateGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateGroupResponse.ProtoReflect.Descriptor instead.
 func (*UpdateGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{95}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *UpdateGroupResponse) GetGroup() *Group {
@@ -5841,7 +6203,7 @@ type ListMembersRequest struct {
 
 func (x *ListMembersRequest) Reset() {
 	*x = ListMembersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[96]
+	mi := &file_skein_v1_services_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5853,7 +6215,7 @@ func (x *ListMembersRequest) String() string {
 func (*ListMembersRequest) ProtoMessage() {}
 
 func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[96]
+	mi := &file_skein_v1_services_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5866,7 +6228,7 @@ func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersRequest.ProtoReflect.Descriptor instead.
 func (*ListMembersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{96}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *ListMembersRequest) GetConversation() string {
@@ -5914,7 +6276,7 @@ type ListMembersResponse struct {
 
 func (x *ListMembersResponse) Reset() {
 	*x = ListMembersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[97]
+	mi := &file_skein_v1_services_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5926,7 +6288,7 @@ func (x *ListMembersResponse) String() string {
 func (*ListMembersResponse) ProtoMessage() {}
 
 func (x *ListMembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[97]
+	mi := &file_skein_v1_services_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5939,7 +6301,7 @@ func (x *ListMembersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersResponse.ProtoReflect.Descriptor instead.
 func (*ListMembersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{97}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *ListMembersResponse) GetMembers() []*Member {
@@ -5966,7 +6328,7 @@ type AddMembersRequest struct {
 
 func (x *AddMembersRequest) Reset() {
 	*x = AddMembersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[98]
+	mi := &file_skein_v1_services_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5978,7 +6340,7 @@ func (x *AddMembersRequest) String() string {
 func (*AddMembersRequest) ProtoMessage() {}
 
 func (x *AddMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[98]
+	mi := &file_skein_v1_services_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5991,7 +6353,7 @@ func (x *AddMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMembersRequest.ProtoReflect.Descriptor instead.
 func (*AddMembersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{98}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *AddMembersRequest) GetConversation() string {
@@ -6020,7 +6382,7 @@ type AddMembersResponse struct {
 
 func (x *AddMembersResponse) Reset() {
 	*x = AddMembersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[99]
+	mi := &file_skein_v1_services_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6032,7 +6394,7 @@ func (x *AddMembersResponse) String() string {
 func (*AddMembersResponse) ProtoMessage() {}
 
 func (x *AddMembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[99]
+	mi := &file_skein_v1_services_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6045,7 +6407,7 @@ func (x *AddMembersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMembersResponse.ProtoReflect.Descriptor instead.
 func (*AddMembersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{99}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *AddMembersResponse) GetAdded() []string {
@@ -6072,7 +6434,7 @@ type RemoveMembersRequest struct {
 
 func (x *RemoveMembersRequest) Reset() {
 	*x = RemoveMembersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[100]
+	mi := &file_skein_v1_services_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6084,7 +6446,7 @@ func (x *RemoveMembersRequest) String() string {
 func (*RemoveMembersRequest) ProtoMessage() {}
 
 func (x *RemoveMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[100]
+	mi := &file_skein_v1_services_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6097,7 +6459,7 @@ func (x *RemoveMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMembersRequest.ProtoReflect.Descriptor instead.
 func (*RemoveMembersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{100}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *RemoveMembersRequest) GetConversation() string {
@@ -6123,7 +6485,7 @@ type RemoveMembersResponse struct {
 
 func (x *RemoveMembersResponse) Reset() {
 	*x = RemoveMembersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[101]
+	mi := &file_skein_v1_services_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6135,7 +6497,7 @@ func (x *RemoveMembersResponse) String() string {
 func (*RemoveMembersResponse) ProtoMessage() {}
 
 func (x *RemoveMembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[101]
+	mi := &file_skein_v1_services_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6148,7 +6510,7 @@ func (x *RemoveMembersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMembersResponse.ProtoReflect.Descriptor instead.
 func (*RemoveMembersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{101}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *RemoveMembersResponse) GetRemoved() []string {
@@ -6167,7 +6529,7 @@ type LeaveGroupRequest struct {
 
 func (x *LeaveGroupRequest) Reset() {
 	*x = LeaveGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[102]
+	mi := &file_skein_v1_services_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6179,7 +6541,7 @@ func (x *LeaveGroupRequest) String() string {
 func (*LeaveGroupRequest) ProtoMessage() {}
 
 func (x *LeaveGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[102]
+	mi := &file_skein_v1_services_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6192,7 +6554,7 @@ func (x *LeaveGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaveGroupRequest.ProtoReflect.Descriptor instead.
 func (*LeaveGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{102}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *LeaveGroupRequest) GetConversation() string {
@@ -6210,7 +6572,7 @@ type LeaveGroupResponse struct {
 
 func (x *LeaveGroupResponse) Reset() {
 	*x = LeaveGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[103]
+	mi := &file_skein_v1_services_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6222,7 +6584,7 @@ func (x *LeaveGroupResponse) String() string {
 func (*LeaveGroupResponse) ProtoMessage() {}
 
 func (x *LeaveGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[103]
+	mi := &file_skein_v1_services_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6235,7 +6597,7 @@ func (x *LeaveGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaveGroupResponse.ProtoReflect.Descriptor instead.
 func (*LeaveGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{103}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{106}
 }
 
 type DismissGroupRequest struct {
@@ -6247,7 +6609,7 @@ type DismissGroupRequest struct {
 
 func (x *DismissGroupRequest) Reset() {
 	*x = DismissGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[104]
+	mi := &file_skein_v1_services_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6259,7 +6621,7 @@ func (x *DismissGroupRequest) String() string {
 func (*DismissGroupRequest) ProtoMessage() {}
 
 func (x *DismissGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[104]
+	mi := &file_skein_v1_services_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6272,7 +6634,7 @@ func (x *DismissGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DismissGroupRequest.ProtoReflect.Descriptor instead.
 func (*DismissGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{104}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *DismissGroupRequest) GetConversation() string {
@@ -6290,7 +6652,7 @@ type DismissGroupResponse struct {
 
 func (x *DismissGroupResponse) Reset() {
 	*x = DismissGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[105]
+	mi := &file_skein_v1_services_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6302,7 +6664,7 @@ func (x *DismissGroupResponse) String() string {
 func (*DismissGroupResponse) ProtoMessage() {}
 
 func (x *DismissGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[105]
+	mi := &file_skein_v1_services_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6315,7 +6677,7 @@ func (x *DismissGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DismissGroupResponse.ProtoReflect.Descriptor instead.
 func (*DismissGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{105}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{108}
 }
 
 type SetNicknameRequest struct {
@@ -6331,7 +6693,7 @@ type SetNicknameRequest struct {
 
 func (x *SetNicknameRequest) Reset() {
 	*x = SetNicknameRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[106]
+	mi := &file_skein_v1_services_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6343,7 +6705,7 @@ func (x *SetNicknameRequest) String() string {
 func (*SetNicknameRequest) ProtoMessage() {}
 
 func (x *SetNicknameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[106]
+	mi := &file_skein_v1_services_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6356,7 +6718,7 @@ func (x *SetNicknameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetNicknameRequest.ProtoReflect.Descriptor instead.
 func (*SetNicknameRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{106}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *SetNicknameRequest) GetConversation() string {
@@ -6388,7 +6750,7 @@ type SetNicknameResponse struct {
 
 func (x *SetNicknameResponse) Reset() {
 	*x = SetNicknameResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[107]
+	mi := &file_skein_v1_services_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6400,7 +6762,7 @@ func (x *SetNicknameResponse) String() string {
 func (*SetNicknameResponse) ProtoMessage() {}
 
 func (x *SetNicknameResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[107]
+	mi := &file_skein_v1_services_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6413,7 +6775,7 @@ func (x *SetNicknameResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetNicknameResponse.ProtoReflect.Descriptor instead.
 func (*SetNicknameResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{107}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{110}
 }
 
 type SetRoleRequest struct {
@@ -6427,7 +6789,7 @@ type SetRoleRequest struct {
 
 func (x *SetRoleRequest) Reset() {
 	*x = SetRoleRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[108]
+	mi := &file_skein_v1_services_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6439,7 +6801,7 @@ func (x *SetRoleRequest) String() string {
 func (*SetRoleRequest) ProtoMessage() {}
 
 func (x *SetRoleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[108]
+	mi := &file_skein_v1_services_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6452,7 +6814,7 @@ func (x *SetRoleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRoleRequest.ProtoReflect.Descriptor instead.
 func (*SetRoleRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{108}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *SetRoleRequest) GetConversation() string {
@@ -6484,7 +6846,7 @@ type SetRoleResponse struct {
 
 func (x *SetRoleResponse) Reset() {
 	*x = SetRoleResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[109]
+	mi := &file_skein_v1_services_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6496,7 +6858,7 @@ func (x *SetRoleResponse) String() string {
 func (*SetRoleResponse) ProtoMessage() {}
 
 func (x *SetRoleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[109]
+	mi := &file_skein_v1_services_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6509,7 +6871,7 @@ func (x *SetRoleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRoleResponse.ProtoReflect.Descriptor instead.
 func (*SetRoleResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{109}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{112}
 }
 
 type TransferOwnershipRequest struct {
@@ -6522,7 +6884,7 @@ type TransferOwnershipRequest struct {
 
 func (x *TransferOwnershipRequest) Reset() {
 	*x = TransferOwnershipRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[110]
+	mi := &file_skein_v1_services_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6534,7 +6896,7 @@ func (x *TransferOwnershipRequest) String() string {
 func (*TransferOwnershipRequest) ProtoMessage() {}
 
 func (x *TransferOwnershipRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[110]
+	mi := &file_skein_v1_services_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6547,7 +6909,7 @@ func (x *TransferOwnershipRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferOwnershipRequest.ProtoReflect.Descriptor instead.
 func (*TransferOwnershipRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{110}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *TransferOwnershipRequest) GetConversation() string {
@@ -6572,7 +6934,7 @@ type TransferOwnershipResponse struct {
 
 func (x *TransferOwnershipResponse) Reset() {
 	*x = TransferOwnershipResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[111]
+	mi := &file_skein_v1_services_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6584,7 +6946,7 @@ func (x *TransferOwnershipResponse) String() string {
 func (*TransferOwnershipResponse) ProtoMessage() {}
 
 func (x *TransferOwnershipResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[111]
+	mi := &file_skein_v1_services_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6597,7 +6959,7 @@ func (x *TransferOwnershipResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferOwnershipResponse.ProtoReflect.Descriptor instead.
 func (*TransferOwnershipResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{111}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{114}
 }
 
 type MuteMemberRequest struct {
@@ -6612,7 +6974,7 @@ type MuteMemberRequest struct {
 
 func (x *MuteMemberRequest) Reset() {
 	*x = MuteMemberRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[112]
+	mi := &file_skein_v1_services_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6624,7 +6986,7 @@ func (x *MuteMemberRequest) String() string {
 func (*MuteMemberRequest) ProtoMessage() {}
 
 func (x *MuteMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[112]
+	mi := &file_skein_v1_services_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6637,7 +6999,7 @@ func (x *MuteMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MuteMemberRequest.ProtoReflect.Descriptor instead.
 func (*MuteMemberRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{112}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *MuteMemberRequest) GetConversation() string {
@@ -6669,7 +7031,7 @@ type MuteMemberResponse struct {
 
 func (x *MuteMemberResponse) Reset() {
 	*x = MuteMemberResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[113]
+	mi := &file_skein_v1_services_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6681,7 +7043,7 @@ func (x *MuteMemberResponse) String() string {
 func (*MuteMemberResponse) ProtoMessage() {}
 
 func (x *MuteMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[113]
+	mi := &file_skein_v1_services_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6694,7 +7056,7 @@ func (x *MuteMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MuteMemberResponse.ProtoReflect.Descriptor instead.
 func (*MuteMemberResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{113}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{116}
 }
 
 type Ban struct {
@@ -6712,7 +7074,7 @@ type Ban struct {
 
 func (x *Ban) Reset() {
 	*x = Ban{}
-	mi := &file_skein_v1_services_proto_msgTypes[114]
+	mi := &file_skein_v1_services_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6724,7 +7086,7 @@ func (x *Ban) String() string {
 func (*Ban) ProtoMessage() {}
 
 func (x *Ban) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[114]
+	mi := &file_skein_v1_services_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6737,7 +7099,7 @@ func (x *Ban) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ban.ProtoReflect.Descriptor instead.
 func (*Ban) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{114}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *Ban) GetUser() string {
@@ -6789,7 +7151,7 @@ type BanMemberRequest struct {
 
 func (x *BanMemberRequest) Reset() {
 	*x = BanMemberRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[115]
+	mi := &file_skein_v1_services_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6801,7 +7163,7 @@ func (x *BanMemberRequest) String() string {
 func (*BanMemberRequest) ProtoMessage() {}
 
 func (x *BanMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[115]
+	mi := &file_skein_v1_services_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6814,7 +7176,7 @@ func (x *BanMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BanMemberRequest.ProtoReflect.Descriptor instead.
 func (*BanMemberRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{115}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{118}
 }
 
 func (x *BanMemberRequest) GetConversation() string {
@@ -6853,7 +7215,7 @@ type BanMemberResponse struct {
 
 func (x *BanMemberResponse) Reset() {
 	*x = BanMemberResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[116]
+	mi := &file_skein_v1_services_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6865,7 +7227,7 @@ func (x *BanMemberResponse) String() string {
 func (*BanMemberResponse) ProtoMessage() {}
 
 func (x *BanMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[116]
+	mi := &file_skein_v1_services_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6878,7 +7240,7 @@ func (x *BanMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BanMemberResponse.ProtoReflect.Descriptor instead.
 func (*BanMemberResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{116}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{119}
 }
 
 type UnbanMemberRequest struct {
@@ -6891,7 +7253,7 @@ type UnbanMemberRequest struct {
 
 func (x *UnbanMemberRequest) Reset() {
 	*x = UnbanMemberRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[117]
+	mi := &file_skein_v1_services_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6903,7 +7265,7 @@ func (x *UnbanMemberRequest) String() string {
 func (*UnbanMemberRequest) ProtoMessage() {}
 
 func (x *UnbanMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[117]
+	mi := &file_skein_v1_services_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6916,7 +7278,7 @@ func (x *UnbanMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnbanMemberRequest.ProtoReflect.Descriptor instead.
 func (*UnbanMemberRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{117}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{120}
 }
 
 func (x *UnbanMemberRequest) GetConversation() string {
@@ -6941,7 +7303,7 @@ type UnbanMemberResponse struct {
 
 func (x *UnbanMemberResponse) Reset() {
 	*x = UnbanMemberResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[118]
+	mi := &file_skein_v1_services_proto_msgTypes[121]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6953,7 +7315,7 @@ func (x *UnbanMemberResponse) String() string {
 func (*UnbanMemberResponse) ProtoMessage() {}
 
 func (x *UnbanMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[118]
+	mi := &file_skein_v1_services_proto_msgTypes[121]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6966,7 +7328,7 @@ func (x *UnbanMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnbanMemberResponse.ProtoReflect.Descriptor instead.
 func (*UnbanMemberResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{118}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{121}
 }
 
 type ListBansRequest struct {
@@ -6981,7 +7343,7 @@ type ListBansRequest struct {
 
 func (x *ListBansRequest) Reset() {
 	*x = ListBansRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[119]
+	mi := &file_skein_v1_services_proto_msgTypes[122]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6993,7 +7355,7 @@ func (x *ListBansRequest) String() string {
 func (*ListBansRequest) ProtoMessage() {}
 
 func (x *ListBansRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[119]
+	mi := &file_skein_v1_services_proto_msgTypes[122]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7006,7 +7368,7 @@ func (x *ListBansRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBansRequest.ProtoReflect.Descriptor instead.
 func (*ListBansRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{119}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{122}
 }
 
 func (x *ListBansRequest) GetConversation() string {
@@ -7040,7 +7402,7 @@ type ListBansResponse struct {
 
 func (x *ListBansResponse) Reset() {
 	*x = ListBansResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[120]
+	mi := &file_skein_v1_services_proto_msgTypes[123]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7052,7 +7414,7 @@ func (x *ListBansResponse) String() string {
 func (*ListBansResponse) ProtoMessage() {}
 
 func (x *ListBansResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[120]
+	mi := &file_skein_v1_services_proto_msgTypes[123]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7065,7 +7427,7 @@ func (x *ListBansResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBansResponse.ProtoReflect.Descriptor instead.
 func (*ListBansResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{120}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{123}
 }
 
 func (x *ListBansResponse) GetBans() []*Ban {
@@ -7100,7 +7462,7 @@ type Invitation struct {
 
 func (x *Invitation) Reset() {
 	*x = Invitation{}
-	mi := &file_skein_v1_services_proto_msgTypes[121]
+	mi := &file_skein_v1_services_proto_msgTypes[124]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7112,7 +7474,7 @@ func (x *Invitation) String() string {
 func (*Invitation) ProtoMessage() {}
 
 func (x *Invitation) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[121]
+	mi := &file_skein_v1_services_proto_msgTypes[124]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7125,7 +7487,7 @@ func (x *Invitation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Invitation.ProtoReflect.Descriptor instead.
 func (*Invitation) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{121}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{124}
 }
 
 func (x *Invitation) GetConversation() string {
@@ -7188,7 +7550,7 @@ type ListInvitationsRequest struct {
 
 func (x *ListInvitationsRequest) Reset() {
 	*x = ListInvitationsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[122]
+	mi := &file_skein_v1_services_proto_msgTypes[125]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7200,7 +7562,7 @@ func (x *ListInvitationsRequest) String() string {
 func (*ListInvitationsRequest) ProtoMessage() {}
 
 func (x *ListInvitationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[122]
+	mi := &file_skein_v1_services_proto_msgTypes[125]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7213,7 +7575,7 @@ func (x *ListInvitationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInvitationsRequest.ProtoReflect.Descriptor instead.
 func (*ListInvitationsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{122}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{125}
 }
 
 func (x *ListInvitationsRequest) GetLimit() uint32 {
@@ -7240,7 +7602,7 @@ type ListInvitationsResponse struct {
 
 func (x *ListInvitationsResponse) Reset() {
 	*x = ListInvitationsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[123]
+	mi := &file_skein_v1_services_proto_msgTypes[126]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7252,7 +7614,7 @@ func (x *ListInvitationsResponse) String() string {
 func (*ListInvitationsResponse) ProtoMessage() {}
 
 func (x *ListInvitationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[123]
+	mi := &file_skein_v1_services_proto_msgTypes[126]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7265,7 +7627,7 @@ func (x *ListInvitationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInvitationsResponse.ProtoReflect.Descriptor instead.
 func (*ListInvitationsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{123}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{126}
 }
 
 func (x *ListInvitationsResponse) GetInvitations() []*Invitation {
@@ -7291,7 +7653,7 @@ type AcceptInvitationRequest struct {
 
 func (x *AcceptInvitationRequest) Reset() {
 	*x = AcceptInvitationRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[124]
+	mi := &file_skein_v1_services_proto_msgTypes[127]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7303,7 +7665,7 @@ func (x *AcceptInvitationRequest) String() string {
 func (*AcceptInvitationRequest) ProtoMessage() {}
 
 func (x *AcceptInvitationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[124]
+	mi := &file_skein_v1_services_proto_msgTypes[127]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7316,7 +7678,7 @@ func (x *AcceptInvitationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptInvitationRequest.ProtoReflect.Descriptor instead.
 func (*AcceptInvitationRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{124}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{127}
 }
 
 func (x *AcceptInvitationRequest) GetConversation() string {
@@ -7335,7 +7697,7 @@ type AcceptInvitationResponse struct {
 
 func (x *AcceptInvitationResponse) Reset() {
 	*x = AcceptInvitationResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[125]
+	mi := &file_skein_v1_services_proto_msgTypes[128]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7347,7 +7709,7 @@ func (x *AcceptInvitationResponse) String() string {
 func (*AcceptInvitationResponse) ProtoMessage() {}
 
 func (x *AcceptInvitationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[125]
+	mi := &file_skein_v1_services_proto_msgTypes[128]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7360,7 +7722,7 @@ func (x *AcceptInvitationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptInvitationResponse.ProtoReflect.Descriptor instead.
 func (*AcceptInvitationResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{125}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{128}
 }
 
 func (x *AcceptInvitationResponse) GetGroup() *Group {
@@ -7379,7 +7741,7 @@ type RefuseInvitationRequest struct {
 
 func (x *RefuseInvitationRequest) Reset() {
 	*x = RefuseInvitationRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[126]
+	mi := &file_skein_v1_services_proto_msgTypes[129]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7391,7 +7753,7 @@ func (x *RefuseInvitationRequest) String() string {
 func (*RefuseInvitationRequest) ProtoMessage() {}
 
 func (x *RefuseInvitationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[126]
+	mi := &file_skein_v1_services_proto_msgTypes[129]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7404,7 +7766,7 @@ func (x *RefuseInvitationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseInvitationRequest.ProtoReflect.Descriptor instead.
 func (*RefuseInvitationRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{126}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{129}
 }
 
 func (x *RefuseInvitationRequest) GetConversation() string {
@@ -7422,7 +7784,7 @@ type RefuseInvitationResponse struct {
 
 func (x *RefuseInvitationResponse) Reset() {
 	*x = RefuseInvitationResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[127]
+	mi := &file_skein_v1_services_proto_msgTypes[130]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7434,7 +7796,7 @@ func (x *RefuseInvitationResponse) String() string {
 func (*RefuseInvitationResponse) ProtoMessage() {}
 
 func (x *RefuseInvitationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[127]
+	mi := &file_skein_v1_services_proto_msgTypes[130]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7447,7 +7809,7 @@ func (x *RefuseInvitationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseInvitationResponse.ProtoReflect.Descriptor instead.
 func (*RefuseInvitationResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{127}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{130}
 }
 
 type InviteLink struct {
@@ -7472,7 +7834,7 @@ type InviteLink struct {
 
 func (x *InviteLink) Reset() {
 	*x = InviteLink{}
-	mi := &file_skein_v1_services_proto_msgTypes[128]
+	mi := &file_skein_v1_services_proto_msgTypes[131]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7484,7 +7846,7 @@ func (x *InviteLink) String() string {
 func (*InviteLink) ProtoMessage() {}
 
 func (x *InviteLink) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[128]
+	mi := &file_skein_v1_services_proto_msgTypes[131]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7497,7 +7859,7 @@ func (x *InviteLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InviteLink.ProtoReflect.Descriptor instead.
 func (*InviteLink) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{128}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{131}
 }
 
 func (x *InviteLink) GetCode() string {
@@ -7571,7 +7933,7 @@ type CreateInviteLinkRequest struct {
 
 func (x *CreateInviteLinkRequest) Reset() {
 	*x = CreateInviteLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[129]
+	mi := &file_skein_v1_services_proto_msgTypes[132]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7583,7 +7945,7 @@ func (x *CreateInviteLinkRequest) String() string {
 func (*CreateInviteLinkRequest) ProtoMessage() {}
 
 func (x *CreateInviteLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[129]
+	mi := &file_skein_v1_services_proto_msgTypes[132]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7596,7 +7958,7 @@ func (x *CreateInviteLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateInviteLinkRequest.ProtoReflect.Descriptor instead.
 func (*CreateInviteLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{129}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{132}
 }
 
 func (x *CreateInviteLinkRequest) GetConversation() string {
@@ -7636,7 +7998,7 @@ type CreateInviteLinkResponse struct {
 
 func (x *CreateInviteLinkResponse) Reset() {
 	*x = CreateInviteLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[130]
+	mi := &file_skein_v1_services_proto_msgTypes[133]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7648,7 +8010,7 @@ func (x *CreateInviteLinkResponse) String() string {
 func (*CreateInviteLinkResponse) ProtoMessage() {}
 
 func (x *CreateInviteLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[130]
+	mi := &file_skein_v1_services_proto_msgTypes[133]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7661,7 +8023,7 @@ func (x *CreateInviteLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateInviteLinkResponse.ProtoReflect.Descriptor instead.
 func (*CreateInviteLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{130}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{133}
 }
 
 func (x *CreateInviteLinkResponse) GetLink() *InviteLink {
@@ -7683,7 +8045,7 @@ type ListInviteLinksRequest struct {
 
 func (x *ListInviteLinksRequest) Reset() {
 	*x = ListInviteLinksRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[131]
+	mi := &file_skein_v1_services_proto_msgTypes[134]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7695,7 +8057,7 @@ func (x *ListInviteLinksRequest) String() string {
 func (*ListInviteLinksRequest) ProtoMessage() {}
 
 func (x *ListInviteLinksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[131]
+	mi := &file_skein_v1_services_proto_msgTypes[134]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7708,7 +8070,7 @@ func (x *ListInviteLinksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInviteLinksRequest.ProtoReflect.Descriptor instead.
 func (*ListInviteLinksRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{131}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{134}
 }
 
 func (x *ListInviteLinksRequest) GetConversation() string {
@@ -7742,7 +8104,7 @@ type ListInviteLinksResponse struct {
 
 func (x *ListInviteLinksResponse) Reset() {
 	*x = ListInviteLinksResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[132]
+	mi := &file_skein_v1_services_proto_msgTypes[135]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7754,7 +8116,7 @@ func (x *ListInviteLinksResponse) String() string {
 func (*ListInviteLinksResponse) ProtoMessage() {}
 
 func (x *ListInviteLinksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[132]
+	mi := &file_skein_v1_services_proto_msgTypes[135]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7767,7 +8129,7 @@ func (x *ListInviteLinksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInviteLinksResponse.ProtoReflect.Descriptor instead.
 func (*ListInviteLinksResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{132}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{135}
 }
 
 func (x *ListInviteLinksResponse) GetLinks() []*InviteLink {
@@ -7794,7 +8156,7 @@ type RevokeInviteLinkRequest struct {
 
 func (x *RevokeInviteLinkRequest) Reset() {
 	*x = RevokeInviteLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[133]
+	mi := &file_skein_v1_services_proto_msgTypes[136]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7806,7 +8168,7 @@ func (x *RevokeInviteLinkRequest) String() string {
 func (*RevokeInviteLinkRequest) ProtoMessage() {}
 
 func (x *RevokeInviteLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[133]
+	mi := &file_skein_v1_services_proto_msgTypes[136]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7819,7 +8181,7 @@ func (x *RevokeInviteLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeInviteLinkRequest.ProtoReflect.Descriptor instead.
 func (*RevokeInviteLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{133}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{136}
 }
 
 func (x *RevokeInviteLinkRequest) GetConversation() string {
@@ -7844,7 +8206,7 @@ type RevokeInviteLinkResponse struct {
 
 func (x *RevokeInviteLinkResponse) Reset() {
 	*x = RevokeInviteLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[134]
+	mi := &file_skein_v1_services_proto_msgTypes[137]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7856,7 +8218,7 @@ func (x *RevokeInviteLinkResponse) String() string {
 func (*RevokeInviteLinkResponse) ProtoMessage() {}
 
 func (x *RevokeInviteLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[134]
+	mi := &file_skein_v1_services_proto_msgTypes[137]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7869,7 +8231,7 @@ func (x *RevokeInviteLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeInviteLinkResponse.ProtoReflect.Descriptor instead.
 func (*RevokeInviteLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{134}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{137}
 }
 
 type GetInviteLinkRequest struct {
@@ -7881,7 +8243,7 @@ type GetInviteLinkRequest struct {
 
 func (x *GetInviteLinkRequest) Reset() {
 	*x = GetInviteLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[135]
+	mi := &file_skein_v1_services_proto_msgTypes[138]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7893,7 +8255,7 @@ func (x *GetInviteLinkRequest) String() string {
 func (*GetInviteLinkRequest) ProtoMessage() {}
 
 func (x *GetInviteLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[135]
+	mi := &file_skein_v1_services_proto_msgTypes[138]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7906,7 +8268,7 @@ func (x *GetInviteLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetInviteLinkRequest.ProtoReflect.Descriptor instead.
 func (*GetInviteLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{135}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{138}
 }
 
 func (x *GetInviteLinkRequest) GetCode() string {
@@ -7930,7 +8292,7 @@ type GetInviteLinkResponse struct {
 
 func (x *GetInviteLinkResponse) Reset() {
 	*x = GetInviteLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[136]
+	mi := &file_skein_v1_services_proto_msgTypes[139]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7942,7 +8304,7 @@ func (x *GetInviteLinkResponse) String() string {
 func (*GetInviteLinkResponse) ProtoMessage() {}
 
 func (x *GetInviteLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[136]
+	mi := &file_skein_v1_services_proto_msgTypes[139]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7955,7 +8317,7 @@ func (x *GetInviteLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetInviteLinkResponse.ProtoReflect.Descriptor instead.
 func (*GetInviteLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{136}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{139}
 }
 
 func (x *GetInviteLinkResponse) GetName() string {
@@ -7995,7 +8357,7 @@ type JoinByLinkRequest struct {
 
 func (x *JoinByLinkRequest) Reset() {
 	*x = JoinByLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[137]
+	mi := &file_skein_v1_services_proto_msgTypes[140]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8007,7 +8369,7 @@ func (x *JoinByLinkRequest) String() string {
 func (*JoinByLinkRequest) ProtoMessage() {}
 
 func (x *JoinByLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[137]
+	mi := &file_skein_v1_services_proto_msgTypes[140]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8020,7 +8382,7 @@ func (x *JoinByLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinByLinkRequest.ProtoReflect.Descriptor instead.
 func (*JoinByLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{137}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{140}
 }
 
 func (x *JoinByLinkRequest) GetCode() string {
@@ -8039,7 +8401,7 @@ type JoinByLinkResponse struct {
 
 func (x *JoinByLinkResponse) Reset() {
 	*x = JoinByLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[138]
+	mi := &file_skein_v1_services_proto_msgTypes[141]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8051,7 +8413,7 @@ func (x *JoinByLinkResponse) String() string {
 func (*JoinByLinkResponse) ProtoMessage() {}
 
 func (x *JoinByLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[138]
+	mi := &file_skein_v1_services_proto_msgTypes[141]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8064,7 +8426,7 @@ func (x *JoinByLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinByLinkResponse.ProtoReflect.Descriptor instead.
 func (*JoinByLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{138}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{141}
 }
 
 func (x *JoinByLinkResponse) GetGroup() *Group {
@@ -8087,7 +8449,7 @@ type JoinRequest struct {
 
 func (x *JoinRequest) Reset() {
 	*x = JoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[139]
+	mi := &file_skein_v1_services_proto_msgTypes[142]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8099,7 +8461,7 @@ func (x *JoinRequest) String() string {
 func (*JoinRequest) ProtoMessage() {}
 
 func (x *JoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[139]
+	mi := &file_skein_v1_services_proto_msgTypes[142]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8112,7 +8474,7 @@ func (x *JoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinRequest.ProtoReflect.Descriptor instead.
 func (*JoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{139}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{142}
 }
 
 func (x *JoinRequest) GetUser() string {
@@ -8154,7 +8516,7 @@ type RequestToJoinRequest struct {
 
 func (x *RequestToJoinRequest) Reset() {
 	*x = RequestToJoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[140]
+	mi := &file_skein_v1_services_proto_msgTypes[143]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8166,7 +8528,7 @@ func (x *RequestToJoinRequest) String() string {
 func (*RequestToJoinRequest) ProtoMessage() {}
 
 func (x *RequestToJoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[140]
+	mi := &file_skein_v1_services_proto_msgTypes[143]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8179,7 +8541,7 @@ func (x *RequestToJoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestToJoinRequest.ProtoReflect.Descriptor instead.
 func (*RequestToJoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{140}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{143}
 }
 
 func (x *RequestToJoinRequest) GetCode() string {
@@ -8207,7 +8569,7 @@ type RequestToJoinResponse struct {
 
 func (x *RequestToJoinResponse) Reset() {
 	*x = RequestToJoinResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[141]
+	mi := &file_skein_v1_services_proto_msgTypes[144]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8219,7 +8581,7 @@ func (x *RequestToJoinResponse) String() string {
 func (*RequestToJoinResponse) ProtoMessage() {}
 
 func (x *RequestToJoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[141]
+	mi := &file_skein_v1_services_proto_msgTypes[144]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8232,7 +8594,7 @@ func (x *RequestToJoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestToJoinResponse.ProtoReflect.Descriptor instead.
 func (*RequestToJoinResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{141}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{144}
 }
 
 func (x *RequestToJoinResponse) GetConversation() string {
@@ -8258,7 +8620,7 @@ type WithdrawJoinRequest struct {
 
 func (x *WithdrawJoinRequest) Reset() {
 	*x = WithdrawJoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[142]
+	mi := &file_skein_v1_services_proto_msgTypes[145]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8270,7 +8632,7 @@ func (x *WithdrawJoinRequest) String() string {
 func (*WithdrawJoinRequest) ProtoMessage() {}
 
 func (x *WithdrawJoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[142]
+	mi := &file_skein_v1_services_proto_msgTypes[145]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8283,7 +8645,7 @@ func (x *WithdrawJoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithdrawJoinRequest.ProtoReflect.Descriptor instead.
 func (*WithdrawJoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{142}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{145}
 }
 
 func (x *WithdrawJoinRequest) GetConversation() string {
@@ -8301,7 +8663,7 @@ type WithdrawJoinResponse struct {
 
 func (x *WithdrawJoinResponse) Reset() {
 	*x = WithdrawJoinResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[143]
+	mi := &file_skein_v1_services_proto_msgTypes[146]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8313,7 +8675,7 @@ func (x *WithdrawJoinResponse) String() string {
 func (*WithdrawJoinResponse) ProtoMessage() {}
 
 func (x *WithdrawJoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[143]
+	mi := &file_skein_v1_services_proto_msgTypes[146]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8326,7 +8688,7 @@ func (x *WithdrawJoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithdrawJoinResponse.ProtoReflect.Descriptor instead.
 func (*WithdrawJoinResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{143}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{146}
 }
 
 type ListJoinRequestsRequest struct {
@@ -8341,7 +8703,7 @@ type ListJoinRequestsRequest struct {
 
 func (x *ListJoinRequestsRequest) Reset() {
 	*x = ListJoinRequestsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[144]
+	mi := &file_skein_v1_services_proto_msgTypes[147]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8353,7 +8715,7 @@ func (x *ListJoinRequestsRequest) String() string {
 func (*ListJoinRequestsRequest) ProtoMessage() {}
 
 func (x *ListJoinRequestsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[144]
+	mi := &file_skein_v1_services_proto_msgTypes[147]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8366,7 +8728,7 @@ func (x *ListJoinRequestsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJoinRequestsRequest.ProtoReflect.Descriptor instead.
 func (*ListJoinRequestsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{144}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{147}
 }
 
 func (x *ListJoinRequestsRequest) GetConversation() string {
@@ -8400,7 +8762,7 @@ type ListJoinRequestsResponse struct {
 
 func (x *ListJoinRequestsResponse) Reset() {
 	*x = ListJoinRequestsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[145]
+	mi := &file_skein_v1_services_proto_msgTypes[148]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8412,7 +8774,7 @@ func (x *ListJoinRequestsResponse) String() string {
 func (*ListJoinRequestsResponse) ProtoMessage() {}
 
 func (x *ListJoinRequestsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[145]
+	mi := &file_skein_v1_services_proto_msgTypes[148]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8425,7 +8787,7 @@ func (x *ListJoinRequestsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJoinRequestsResponse.ProtoReflect.Descriptor instead.
 func (*ListJoinRequestsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{145}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{148}
 }
 
 func (x *ListJoinRequestsResponse) GetRequests() []*JoinRequest {
@@ -8452,7 +8814,7 @@ type ApproveJoinRequest struct {
 
 func (x *ApproveJoinRequest) Reset() {
 	*x = ApproveJoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[146]
+	mi := &file_skein_v1_services_proto_msgTypes[149]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8464,7 +8826,7 @@ func (x *ApproveJoinRequest) String() string {
 func (*ApproveJoinRequest) ProtoMessage() {}
 
 func (x *ApproveJoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[146]
+	mi := &file_skein_v1_services_proto_msgTypes[149]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8477,7 +8839,7 @@ func (x *ApproveJoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveJoinRequest.ProtoReflect.Descriptor instead.
 func (*ApproveJoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{146}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{149}
 }
 
 func (x *ApproveJoinRequest) GetConversation() string {
@@ -8502,7 +8864,7 @@ type ApproveJoinResponse struct {
 
 func (x *ApproveJoinResponse) Reset() {
 	*x = ApproveJoinResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[147]
+	mi := &file_skein_v1_services_proto_msgTypes[150]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8514,7 +8876,7 @@ func (x *ApproveJoinResponse) String() string {
 func (*ApproveJoinResponse) ProtoMessage() {}
 
 func (x *ApproveJoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[147]
+	mi := &file_skein_v1_services_proto_msgTypes[150]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8527,7 +8889,7 @@ func (x *ApproveJoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveJoinResponse.ProtoReflect.Descriptor instead.
 func (*ApproveJoinResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{147}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{150}
 }
 
 type RefuseJoinRequest struct {
@@ -8540,7 +8902,7 @@ type RefuseJoinRequest struct {
 
 func (x *RefuseJoinRequest) Reset() {
 	*x = RefuseJoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[148]
+	mi := &file_skein_v1_services_proto_msgTypes[151]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8552,7 +8914,7 @@ func (x *RefuseJoinRequest) String() string {
 func (*RefuseJoinRequest) ProtoMessage() {}
 
 func (x *RefuseJoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[148]
+	mi := &file_skein_v1_services_proto_msgTypes[151]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8565,7 +8927,7 @@ func (x *RefuseJoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseJoinRequest.ProtoReflect.Descriptor instead.
 func (*RefuseJoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{148}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{151}
 }
 
 func (x *RefuseJoinRequest) GetConversation() string {
@@ -8590,7 +8952,7 @@ type RefuseJoinResponse struct {
 
 func (x *RefuseJoinResponse) Reset() {
 	*x = RefuseJoinResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[149]
+	mi := &file_skein_v1_services_proto_msgTypes[152]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8602,7 +8964,7 @@ func (x *RefuseJoinResponse) String() string {
 func (*RefuseJoinResponse) ProtoMessage() {}
 
 func (x *RefuseJoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[149]
+	mi := &file_skein_v1_services_proto_msgTypes[152]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8615,7 +8977,7 @@ func (x *RefuseJoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseJoinResponse.ProtoReflect.Descriptor instead.
 func (*RefuseJoinResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{149}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{152}
 }
 
 type ListStickersRequest struct {
@@ -8630,7 +8992,7 @@ type ListStickersRequest struct {
 
 func (x *ListStickersRequest) Reset() {
 	*x = ListStickersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[150]
+	mi := &file_skein_v1_services_proto_msgTypes[153]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8642,7 +9004,7 @@ func (x *ListStickersRequest) String() string {
 func (*ListStickersRequest) ProtoMessage() {}
 
 func (x *ListStickersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[150]
+	mi := &file_skein_v1_services_proto_msgTypes[153]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8655,7 +9017,7 @@ func (x *ListStickersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListStickersRequest.ProtoReflect.Descriptor instead.
 func (*ListStickersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{150}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{153}
 }
 
 func (x *ListStickersRequest) GetSince() uint64 {
@@ -8688,7 +9050,7 @@ type ListStickersResponse struct {
 
 func (x *ListStickersResponse) Reset() {
 	*x = ListStickersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[151]
+	mi := &file_skein_v1_services_proto_msgTypes[154]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8700,7 +9062,7 @@ func (x *ListStickersResponse) String() string {
 func (*ListStickersResponse) ProtoMessage() {}
 
 func (x *ListStickersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[151]
+	mi := &file_skein_v1_services_proto_msgTypes[154]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8713,7 +9075,7 @@ func (x *ListStickersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListStickersResponse.ProtoReflect.Descriptor instead.
 func (*ListStickersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{151}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{154}
 }
 
 func (x *ListStickersResponse) GetRevision() uint64 {
@@ -8757,7 +9119,7 @@ type StickerPack struct {
 
 func (x *StickerPack) Reset() {
 	*x = StickerPack{}
-	mi := &file_skein_v1_services_proto_msgTypes[152]
+	mi := &file_skein_v1_services_proto_msgTypes[155]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8769,7 +9131,7 @@ func (x *StickerPack) String() string {
 func (*StickerPack) ProtoMessage() {}
 
 func (x *StickerPack) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[152]
+	mi := &file_skein_v1_services_proto_msgTypes[155]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8782,7 +9144,7 @@ func (x *StickerPack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StickerPack.ProtoReflect.Descriptor instead.
 func (*StickerPack) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{152}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{155}
 }
 
 func (x *StickerPack) GetName() string {
@@ -8829,7 +9191,7 @@ type Sticker struct {
 
 func (x *Sticker) Reset() {
 	*x = Sticker{}
-	mi := &file_skein_v1_services_proto_msgTypes[153]
+	mi := &file_skein_v1_services_proto_msgTypes[156]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8841,7 +9203,7 @@ func (x *Sticker) String() string {
 func (*Sticker) ProtoMessage() {}
 
 func (x *Sticker) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[153]
+	mi := &file_skein_v1_services_proto_msgTypes[156]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8854,7 +9216,7 @@ func (x *Sticker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sticker.ProtoReflect.Descriptor instead.
 func (*Sticker) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{153}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{156}
 }
 
 func (x *Sticker) GetName() string {
@@ -8896,7 +9258,7 @@ type CustomEmoji struct {
 
 func (x *CustomEmoji) Reset() {
 	*x = CustomEmoji{}
-	mi := &file_skein_v1_services_proto_msgTypes[154]
+	mi := &file_skein_v1_services_proto_msgTypes[157]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8908,7 +9270,7 @@ func (x *CustomEmoji) String() string {
 func (*CustomEmoji) ProtoMessage() {}
 
 func (x *CustomEmoji) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[154]
+	mi := &file_skein_v1_services_proto_msgTypes[157]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8921,7 +9283,7 @@ func (x *CustomEmoji) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CustomEmoji.ProtoReflect.Descriptor instead.
 func (*CustomEmoji) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{154}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{157}
 }
 
 func (x *CustomEmoji) GetName() string {
@@ -8950,7 +9312,7 @@ type MediaPlace struct {
 
 func (x *MediaPlace) Reset() {
 	*x = MediaPlace{}
-	mi := &file_skein_v1_services_proto_msgTypes[155]
+	mi := &file_skein_v1_services_proto_msgTypes[158]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8962,7 +9324,7 @@ func (x *MediaPlace) String() string {
 func (*MediaPlace) ProtoMessage() {}
 
 func (x *MediaPlace) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[155]
+	mi := &file_skein_v1_services_proto_msgTypes[158]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8975,7 +9337,7 @@ func (x *MediaPlace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MediaPlace.ProtoReflect.Descriptor instead.
 func (*MediaPlace) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{155}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{158}
 }
 
 func (x *MediaPlace) GetId() string {
@@ -9009,7 +9371,7 @@ type GetMediaRequest struct {
 
 func (x *GetMediaRequest) Reset() {
 	*x = GetMediaRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[156]
+	mi := &file_skein_v1_services_proto_msgTypes[159]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9021,7 +9383,7 @@ func (x *GetMediaRequest) String() string {
 func (*GetMediaRequest) ProtoMessage() {}
 
 func (x *GetMediaRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[156]
+	mi := &file_skein_v1_services_proto_msgTypes[159]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9034,7 +9396,7 @@ func (x *GetMediaRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMediaRequest.ProtoReflect.Descriptor instead.
 func (*GetMediaRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{156}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{159}
 }
 
 func (x *GetMediaRequest) GetMedia() []*MediaPlace {
@@ -9054,7 +9416,7 @@ type GetMediaResponse struct {
 
 func (x *GetMediaResponse) Reset() {
 	*x = GetMediaResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[157]
+	mi := &file_skein_v1_services_proto_msgTypes[160]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9066,7 +9428,7 @@ func (x *GetMediaResponse) String() string {
 func (*GetMediaResponse) ProtoMessage() {}
 
 func (x *GetMediaResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[157]
+	mi := &file_skein_v1_services_proto_msgTypes[160]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9079,7 +9441,7 @@ func (x *GetMediaResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMediaResponse.ProtoReflect.Descriptor instead.
 func (*GetMediaResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{157}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{160}
 }
 
 func (x *GetMediaResponse) GetMedia() []*Media {
@@ -9100,7 +9462,7 @@ type LinkMediaRequest struct {
 
 func (x *LinkMediaRequest) Reset() {
 	*x = LinkMediaRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[158]
+	mi := &file_skein_v1_services_proto_msgTypes[161]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9112,7 +9474,7 @@ func (x *LinkMediaRequest) String() string {
 func (*LinkMediaRequest) ProtoMessage() {}
 
 func (x *LinkMediaRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[158]
+	mi := &file_skein_v1_services_proto_msgTypes[161]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9125,7 +9487,7 @@ func (x *LinkMediaRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkMediaRequest.ProtoReflect.Descriptor instead.
 func (*LinkMediaRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{158}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{161}
 }
 
 func (x *LinkMediaRequest) GetMedia() *MediaPlace {
@@ -9154,7 +9516,7 @@ type LinkMediaResponse struct {
 
 func (x *LinkMediaResponse) Reset() {
 	*x = LinkMediaResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[159]
+	mi := &file_skein_v1_services_proto_msgTypes[162]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9166,7 +9528,7 @@ func (x *LinkMediaResponse) String() string {
 func (*LinkMediaResponse) ProtoMessage() {}
 
 func (x *LinkMediaResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[159]
+	mi := &file_skein_v1_services_proto_msgTypes[162]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9179,7 +9541,7 @@ func (x *LinkMediaResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkMediaResponse.ProtoReflect.Descriptor instead.
 func (*LinkMediaResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{159}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{162}
 }
 
 func (x *LinkMediaResponse) GetPath() string {
@@ -9205,7 +9567,7 @@ type DeleteMediaRequest struct {
 
 func (x *DeleteMediaRequest) Reset() {
 	*x = DeleteMediaRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[160]
+	mi := &file_skein_v1_services_proto_msgTypes[163]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9217,7 +9579,7 @@ func (x *DeleteMediaRequest) String() string {
 func (*DeleteMediaRequest) ProtoMessage() {}
 
 func (x *DeleteMediaRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[160]
+	mi := &file_skein_v1_services_proto_msgTypes[163]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9230,7 +9592,7 @@ func (x *DeleteMediaRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteMediaRequest.ProtoReflect.Descriptor instead.
 func (*DeleteMediaRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{160}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{163}
 }
 
 func (x *DeleteMediaRequest) GetId() string {
@@ -9248,7 +9610,7 @@ type DeleteMediaResponse struct {
 
 func (x *DeleteMediaResponse) Reset() {
 	*x = DeleteMediaResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[161]
+	mi := &file_skein_v1_services_proto_msgTypes[164]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9260,7 +9622,7 @@ func (x *DeleteMediaResponse) String() string {
 func (*DeleteMediaResponse) ProtoMessage() {}
 
 func (x *DeleteMediaResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[161]
+	mi := &file_skein_v1_services_proto_msgTypes[164]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9273,7 +9635,112 @@ func (x *DeleteMediaResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteMediaResponse.ProtoReflect.Descriptor instead.
 func (*DeleteMediaResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{161}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{164}
+}
+
+type ReportMessageRequest struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	Seq          uint64                 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
+	Reason       ReportReason           `protobuf:"varint,3,opt,name=reason,proto3,enum=skein.v1.ReportReason" json:"reason,omitempty"`
+	// What moderators should know; at most 1,000 characters.
+	Text          string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReportMessageRequest) Reset() {
+	*x = ReportMessageRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[165]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReportMessageRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReportMessageRequest) ProtoMessage() {}
+
+func (x *ReportMessageRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[165]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReportMessageRequest.ProtoReflect.Descriptor instead.
+func (*ReportMessageRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{165}
+}
+
+func (x *ReportMessageRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *ReportMessageRequest) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *ReportMessageRequest) GetReason() ReportReason {
+	if x != nil {
+		return x.Reason
+	}
+	return ReportReason_REPORT_REASON_UNSPECIFIED
+}
+
+func (x *ReportMessageRequest) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+type ReportMessageResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReportMessageResponse) Reset() {
+	*x = ReportMessageResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[166]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReportMessageResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReportMessageResponse) ProtoMessage() {}
+
+func (x *ReportMessageResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[166]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReportMessageResponse.ProtoReflect.Descriptor instead.
+func (*ReportMessageResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{166}
 }
 
 type SendMessageRequest struct {
@@ -9304,7 +9771,7 @@ type SendMessageRequest struct {
 
 func (x *SendMessageRequest) Reset() {
 	*x = SendMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[162]
+	mi := &file_skein_v1_services_proto_msgTypes[167]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9316,7 +9783,7 @@ func (x *SendMessageRequest) String() string {
 func (*SendMessageRequest) ProtoMessage() {}
 
 func (x *SendMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[162]
+	mi := &file_skein_v1_services_proto_msgTypes[167]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9329,7 +9796,7 @@ func (x *SendMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendMessageRequest.ProtoReflect.Descriptor instead.
 func (*SendMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{162}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{167}
 }
 
 func (x *SendMessageRequest) GetConversation() string {
@@ -9434,7 +9901,7 @@ type SendMessageResponse struct {
 
 func (x *SendMessageResponse) Reset() {
 	*x = SendMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[163]
+	mi := &file_skein_v1_services_proto_msgTypes[168]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9446,7 +9913,7 @@ func (x *SendMessageResponse) String() string {
 func (*SendMessageResponse) ProtoMessage() {}
 
 func (x *SendMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[163]
+	mi := &file_skein_v1_services_proto_msgTypes[168]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9459,7 +9926,7 @@ func (x *SendMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendMessageResponse.ProtoReflect.Descriptor instead.
 func (*SendMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{163}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{168}
 }
 
 func (x *SendMessageResponse) GetId() []byte {
@@ -9504,7 +9971,7 @@ type StreamMessageRequest struct {
 
 func (x *StreamMessageRequest) Reset() {
 	*x = StreamMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[164]
+	mi := &file_skein_v1_services_proto_msgTypes[169]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9516,7 +9983,7 @@ func (x *StreamMessageRequest) String() string {
 func (*StreamMessageRequest) ProtoMessage() {}
 
 func (x *StreamMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[164]
+	mi := &file_skein_v1_services_proto_msgTypes[169]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9529,7 +9996,7 @@ func (x *StreamMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamMessageRequest.ProtoReflect.Descriptor instead.
 func (*StreamMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{164}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{169}
 }
 
 func (x *StreamMessageRequest) GetConversation() string {
@@ -9592,7 +10059,7 @@ type StreamMessageResponse struct {
 
 func (x *StreamMessageResponse) Reset() {
 	*x = StreamMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[165]
+	mi := &file_skein_v1_services_proto_msgTypes[170]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9604,7 +10071,7 @@ func (x *StreamMessageResponse) String() string {
 func (*StreamMessageResponse) ProtoMessage() {}
 
 func (x *StreamMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[165]
+	mi := &file_skein_v1_services_proto_msgTypes[170]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9617,7 +10084,7 @@ func (x *StreamMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamMessageResponse.ProtoReflect.Descriptor instead.
 func (*StreamMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{165}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{170}
 }
 
 func (x *StreamMessageResponse) GetId() []byte {
@@ -9644,7 +10111,7 @@ type RecallMessageRequest struct {
 
 func (x *RecallMessageRequest) Reset() {
 	*x = RecallMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[166]
+	mi := &file_skein_v1_services_proto_msgTypes[171]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9656,7 +10123,7 @@ func (x *RecallMessageRequest) String() string {
 func (*RecallMessageRequest) ProtoMessage() {}
 
 func (x *RecallMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[166]
+	mi := &file_skein_v1_services_proto_msgTypes[171]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9669,7 +10136,7 @@ func (x *RecallMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallMessageRequest.ProtoReflect.Descriptor instead.
 func (*RecallMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{166}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{171}
 }
 
 func (x *RecallMessageRequest) GetConversation() string {
@@ -9696,7 +10163,7 @@ type RecallMessageResponse struct {
 
 func (x *RecallMessageResponse) Reset() {
 	*x = RecallMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[167]
+	mi := &file_skein_v1_services_proto_msgTypes[172]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9708,7 +10175,7 @@ func (x *RecallMessageResponse) String() string {
 func (*RecallMessageResponse) ProtoMessage() {}
 
 func (x *RecallMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[167]
+	mi := &file_skein_v1_services_proto_msgTypes[172]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9721,7 +10188,7 @@ func (x *RecallMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallMessageResponse.ProtoReflect.Descriptor instead.
 func (*RecallMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{167}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{172}
 }
 
 func (x *RecallMessageResponse) GetSeq() uint64 {
@@ -9748,7 +10215,7 @@ type EditMessageRequest struct {
 
 func (x *EditMessageRequest) Reset() {
 	*x = EditMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[168]
+	mi := &file_skein_v1_services_proto_msgTypes[173]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9760,7 +10227,7 @@ func (x *EditMessageRequest) String() string {
 func (*EditMessageRequest) ProtoMessage() {}
 
 func (x *EditMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[168]
+	mi := &file_skein_v1_services_proto_msgTypes[173]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9773,7 +10240,7 @@ func (x *EditMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditMessageRequest.ProtoReflect.Descriptor instead.
 func (*EditMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{168}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{173}
 }
 
 func (x *EditMessageRequest) GetConversation() string {
@@ -9837,7 +10304,7 @@ type EditMessageResponse struct {
 
 func (x *EditMessageResponse) Reset() {
 	*x = EditMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[169]
+	mi := &file_skein_v1_services_proto_msgTypes[174]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9849,7 +10316,7 @@ func (x *EditMessageResponse) String() string {
 func (*EditMessageResponse) ProtoMessage() {}
 
 func (x *EditMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[169]
+	mi := &file_skein_v1_services_proto_msgTypes[174]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9862,7 +10329,7 @@ func (x *EditMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditMessageResponse.ProtoReflect.Descriptor instead.
 func (*EditMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{169}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{174}
 }
 
 func (x *EditMessageResponse) GetId() []byte {
@@ -9900,7 +10367,7 @@ type ListEditsRequest struct {
 
 func (x *ListEditsRequest) Reset() {
 	*x = ListEditsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[170]
+	mi := &file_skein_v1_services_proto_msgTypes[175]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9912,7 +10379,7 @@ func (x *ListEditsRequest) String() string {
 func (*ListEditsRequest) ProtoMessage() {}
 
 func (x *ListEditsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[170]
+	mi := &file_skein_v1_services_proto_msgTypes[175]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9925,7 +10392,7 @@ func (x *ListEditsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEditsRequest.ProtoReflect.Descriptor instead.
 func (*ListEditsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{170}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{175}
 }
 
 func (x *ListEditsRequest) GetConversation() string {
@@ -9967,7 +10434,7 @@ type ListEditsResponse struct {
 
 func (x *ListEditsResponse) Reset() {
 	*x = ListEditsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[171]
+	mi := &file_skein_v1_services_proto_msgTypes[176]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9979,7 +10446,7 @@ func (x *ListEditsResponse) String() string {
 func (*ListEditsResponse) ProtoMessage() {}
 
 func (x *ListEditsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[171]
+	mi := &file_skein_v1_services_proto_msgTypes[176]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9992,7 +10459,7 @@ func (x *ListEditsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEditsResponse.ProtoReflect.Descriptor instead.
 func (*ListEditsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{171}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{176}
 }
 
 func (x *ListEditsResponse) GetVersions() []*Edited {
@@ -10026,7 +10493,7 @@ type Edited struct {
 
 func (x *Edited) Reset() {
 	*x = Edited{}
-	mi := &file_skein_v1_services_proto_msgTypes[172]
+	mi := &file_skein_v1_services_proto_msgTypes[177]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10038,7 +10505,7 @@ func (x *Edited) String() string {
 func (*Edited) ProtoMessage() {}
 
 func (x *Edited) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[172]
+	mi := &file_skein_v1_services_proto_msgTypes[177]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10051,7 +10518,7 @@ func (x *Edited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edited.ProtoReflect.Descriptor instead.
 func (*Edited) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{172}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{177}
 }
 
 func (x *Edited) GetVersion() uint32 {
@@ -10111,7 +10578,7 @@ type ReactToMessageRequest struct {
 
 func (x *ReactToMessageRequest) Reset() {
 	*x = ReactToMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[173]
+	mi := &file_skein_v1_services_proto_msgTypes[178]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10123,7 +10590,7 @@ func (x *ReactToMessageRequest) String() string {
 func (*ReactToMessageRequest) ProtoMessage() {}
 
 func (x *ReactToMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[173]
+	mi := &file_skein_v1_services_proto_msgTypes[178]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10136,7 +10603,7 @@ func (x *ReactToMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReactToMessageRequest.ProtoReflect.Descriptor instead.
 func (*ReactToMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{173}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{178}
 }
 
 func (x *ReactToMessageRequest) GetConversation() string {
@@ -10185,7 +10652,7 @@ type ReactToMessageResponse struct {
 
 func (x *ReactToMessageResponse) Reset() {
 	*x = ReactToMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[174]
+	mi := &file_skein_v1_services_proto_msgTypes[179]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10197,7 +10664,7 @@ func (x *ReactToMessageResponse) String() string {
 func (*ReactToMessageResponse) ProtoMessage() {}
 
 func (x *ReactToMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[174]
+	mi := &file_skein_v1_services_proto_msgTypes[179]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10210,7 +10677,7 @@ func (x *ReactToMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReactToMessageResponse.ProtoReflect.Descriptor instead.
 func (*ReactToMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{174}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{179}
 }
 
 func (x *ReactToMessageResponse) GetId() []byte {
@@ -10243,7 +10710,7 @@ type ListReactionsRequest struct {
 
 func (x *ListReactionsRequest) Reset() {
 	*x = ListReactionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[175]
+	mi := &file_skein_v1_services_proto_msgTypes[180]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10255,7 +10722,7 @@ func (x *ListReactionsRequest) String() string {
 func (*ListReactionsRequest) ProtoMessage() {}
 
 func (x *ListReactionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[175]
+	mi := &file_skein_v1_services_proto_msgTypes[180]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10268,7 +10735,7 @@ func (x *ListReactionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReactionsRequest.ProtoReflect.Descriptor instead.
 func (*ListReactionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{175}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{180}
 }
 
 func (x *ListReactionsRequest) GetConversation() string {
@@ -10317,7 +10784,7 @@ type ListReactionsResponse struct {
 
 func (x *ListReactionsResponse) Reset() {
 	*x = ListReactionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[176]
+	mi := &file_skein_v1_services_proto_msgTypes[181]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10329,7 +10796,7 @@ func (x *ListReactionsResponse) String() string {
 func (*ListReactionsResponse) ProtoMessage() {}
 
 func (x *ListReactionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[176]
+	mi := &file_skein_v1_services_proto_msgTypes[181]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10342,7 +10809,7 @@ func (x *ListReactionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReactionsResponse.ProtoReflect.Descriptor instead.
 func (*ListReactionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{176}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{181}
 }
 
 func (x *ListReactionsResponse) GetReacted() []*Reacted {
@@ -10370,7 +10837,7 @@ type ListReadersRequest struct {
 
 func (x *ListReadersRequest) Reset() {
 	*x = ListReadersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[177]
+	mi := &file_skein_v1_services_proto_msgTypes[182]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10382,7 +10849,7 @@ func (x *ListReadersRequest) String() string {
 func (*ListReadersRequest) ProtoMessage() {}
 
 func (x *ListReadersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[177]
+	mi := &file_skein_v1_services_proto_msgTypes[182]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10395,7 +10862,7 @@ func (x *ListReadersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReadersRequest.ProtoReflect.Descriptor instead.
 func (*ListReadersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{177}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{182}
 }
 
 func (x *ListReadersRequest) GetConversation() string {
@@ -10424,7 +10891,7 @@ type ListReadersResponse struct {
 
 func (x *ListReadersResponse) Reset() {
 	*x = ListReadersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[178]
+	mi := &file_skein_v1_services_proto_msgTypes[183]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10436,7 +10903,7 @@ func (x *ListReadersResponse) String() string {
 func (*ListReadersResponse) ProtoMessage() {}
 
 func (x *ListReadersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[178]
+	mi := &file_skein_v1_services_proto_msgTypes[183]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10449,7 +10916,7 @@ func (x *ListReadersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReadersResponse.ProtoReflect.Descriptor instead.
 func (*ListReadersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{178}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{183}
 }
 
 func (x *ListReadersResponse) GetRead() []string {
@@ -10477,7 +10944,7 @@ type Reacted struct {
 
 func (x *Reacted) Reset() {
 	*x = Reacted{}
-	mi := &file_skein_v1_services_proto_msgTypes[179]
+	mi := &file_skein_v1_services_proto_msgTypes[184]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10489,7 +10956,7 @@ func (x *Reacted) String() string {
 func (*Reacted) ProtoMessage() {}
 
 func (x *Reacted) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[179]
+	mi := &file_skein_v1_services_proto_msgTypes[184]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10502,7 +10969,7 @@ func (x *Reacted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reacted.ProtoReflect.Descriptor instead.
 func (*Reacted) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{179}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{184}
 }
 
 func (x *Reacted) GetUser() string {
@@ -10533,7 +11000,7 @@ type VoteInPollRequest struct {
 
 func (x *VoteInPollRequest) Reset() {
 	*x = VoteInPollRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[180]
+	mi := &file_skein_v1_services_proto_msgTypes[185]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10545,7 +11012,7 @@ func (x *VoteInPollRequest) String() string {
 func (*VoteInPollRequest) ProtoMessage() {}
 
 func (x *VoteInPollRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[180]
+	mi := &file_skein_v1_services_proto_msgTypes[185]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10558,7 +11025,7 @@ func (x *VoteInPollRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VoteInPollRequest.ProtoReflect.Descriptor instead.
 func (*VoteInPollRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{180}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{185}
 }
 
 func (x *VoteInPollRequest) GetConversation() string {
@@ -10600,7 +11067,7 @@ type VoteInPollResponse struct {
 
 func (x *VoteInPollResponse) Reset() {
 	*x = VoteInPollResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[181]
+	mi := &file_skein_v1_services_proto_msgTypes[186]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10612,7 +11079,7 @@ func (x *VoteInPollResponse) String() string {
 func (*VoteInPollResponse) ProtoMessage() {}
 
 func (x *VoteInPollResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[181]
+	mi := &file_skein_v1_services_proto_msgTypes[186]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10625,7 +11092,7 @@ func (x *VoteInPollResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VoteInPollResponse.ProtoReflect.Descriptor instead.
 func (*VoteInPollResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{181}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{186}
 }
 
 func (x *VoteInPollResponse) GetId() []byte {
@@ -10653,7 +11120,7 @@ type EndPollRequest struct {
 
 func (x *EndPollRequest) Reset() {
 	*x = EndPollRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[182]
+	mi := &file_skein_v1_services_proto_msgTypes[187]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10665,7 +11132,7 @@ func (x *EndPollRequest) String() string {
 func (*EndPollRequest) ProtoMessage() {}
 
 func (x *EndPollRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[182]
+	mi := &file_skein_v1_services_proto_msgTypes[187]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10678,7 +11145,7 @@ func (x *EndPollRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndPollRequest.ProtoReflect.Descriptor instead.
 func (*EndPollRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{182}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{187}
 }
 
 func (x *EndPollRequest) GetConversation() string {
@@ -10713,7 +11180,7 @@ type EndPollResponse struct {
 
 func (x *EndPollResponse) Reset() {
 	*x = EndPollResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[183]
+	mi := &file_skein_v1_services_proto_msgTypes[188]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10725,7 +11192,7 @@ func (x *EndPollResponse) String() string {
 func (*EndPollResponse) ProtoMessage() {}
 
 func (x *EndPollResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[183]
+	mi := &file_skein_v1_services_proto_msgTypes[188]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10738,7 +11205,7 @@ func (x *EndPollResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndPollResponse.ProtoReflect.Descriptor instead.
 func (*EndPollResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{183}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{188}
 }
 
 func (x *EndPollResponse) GetId() []byte {
@@ -10771,7 +11238,7 @@ type ListVotesRequest struct {
 
 func (x *ListVotesRequest) Reset() {
 	*x = ListVotesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[184]
+	mi := &file_skein_v1_services_proto_msgTypes[189]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10783,7 +11250,7 @@ func (x *ListVotesRequest) String() string {
 func (*ListVotesRequest) ProtoMessage() {}
 
 func (x *ListVotesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[184]
+	mi := &file_skein_v1_services_proto_msgTypes[189]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10796,7 +11263,7 @@ func (x *ListVotesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVotesRequest.ProtoReflect.Descriptor instead.
 func (*ListVotesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{184}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{189}
 }
 
 func (x *ListVotesRequest) GetConversation() string {
@@ -10845,7 +11312,7 @@ type ListVotesResponse struct {
 
 func (x *ListVotesResponse) Reset() {
 	*x = ListVotesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[185]
+	mi := &file_skein_v1_services_proto_msgTypes[190]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10857,7 +11324,7 @@ func (x *ListVotesResponse) String() string {
 func (*ListVotesResponse) ProtoMessage() {}
 
 func (x *ListVotesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[185]
+	mi := &file_skein_v1_services_proto_msgTypes[190]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10870,7 +11337,7 @@ func (x *ListVotesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVotesResponse.ProtoReflect.Descriptor instead.
 func (*ListVotesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{185}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{190}
 }
 
 func (x *ListVotesResponse) GetVoted() []*Voted {
@@ -10903,7 +11370,7 @@ type ForwardMessagesRequest struct {
 
 func (x *ForwardMessagesRequest) Reset() {
 	*x = ForwardMessagesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[186]
+	mi := &file_skein_v1_services_proto_msgTypes[191]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10915,7 +11382,7 @@ func (x *ForwardMessagesRequest) String() string {
 func (*ForwardMessagesRequest) ProtoMessage() {}
 
 func (x *ForwardMessagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[186]
+	mi := &file_skein_v1_services_proto_msgTypes[191]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10928,7 +11395,7 @@ func (x *ForwardMessagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardMessagesRequest.ProtoReflect.Descriptor instead.
 func (*ForwardMessagesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{186}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{191}
 }
 
 func (x *ForwardMessagesRequest) GetConversation() string {
@@ -10971,7 +11438,7 @@ type ForwardSource struct {
 
 func (x *ForwardSource) Reset() {
 	*x = ForwardSource{}
-	mi := &file_skein_v1_services_proto_msgTypes[187]
+	mi := &file_skein_v1_services_proto_msgTypes[192]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10983,7 +11450,7 @@ func (x *ForwardSource) String() string {
 func (*ForwardSource) ProtoMessage() {}
 
 func (x *ForwardSource) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[187]
+	mi := &file_skein_v1_services_proto_msgTypes[192]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10996,7 +11463,7 @@ func (x *ForwardSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardSource.ProtoReflect.Descriptor instead.
 func (*ForwardSource) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{187}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{192}
 }
 
 func (x *ForwardSource) GetConversation() string {
@@ -11032,7 +11499,7 @@ type ForwardMerge struct {
 
 func (x *ForwardMerge) Reset() {
 	*x = ForwardMerge{}
-	mi := &file_skein_v1_services_proto_msgTypes[188]
+	mi := &file_skein_v1_services_proto_msgTypes[193]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11044,7 +11511,7 @@ func (x *ForwardMerge) String() string {
 func (*ForwardMerge) ProtoMessage() {}
 
 func (x *ForwardMerge) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[188]
+	mi := &file_skein_v1_services_proto_msgTypes[193]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11057,7 +11524,7 @@ func (x *ForwardMerge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardMerge.ProtoReflect.Descriptor instead.
 func (*ForwardMerge) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{188}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{193}
 }
 
 func (x *ForwardMerge) GetTitle() string {
@@ -11086,7 +11553,7 @@ type ForwardMessagesResponse struct {
 
 func (x *ForwardMessagesResponse) Reset() {
 	*x = ForwardMessagesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[189]
+	mi := &file_skein_v1_services_proto_msgTypes[194]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11098,7 +11565,7 @@ func (x *ForwardMessagesResponse) String() string {
 func (*ForwardMessagesResponse) ProtoMessage() {}
 
 func (x *ForwardMessagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[189]
+	mi := &file_skein_v1_services_proto_msgTypes[194]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11111,7 +11578,7 @@ func (x *ForwardMessagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardMessagesResponse.ProtoReflect.Descriptor instead.
 func (*ForwardMessagesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{189}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{194}
 }
 
 func (x *ForwardMessagesResponse) GetForwarded() []*Forwarded {
@@ -11139,7 +11606,7 @@ type Forwarded struct {
 
 func (x *Forwarded) Reset() {
 	*x = Forwarded{}
-	mi := &file_skein_v1_services_proto_msgTypes[190]
+	mi := &file_skein_v1_services_proto_msgTypes[195]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11151,7 +11618,7 @@ func (x *Forwarded) String() string {
 func (*Forwarded) ProtoMessage() {}
 
 func (x *Forwarded) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[190]
+	mi := &file_skein_v1_services_proto_msgTypes[195]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11164,7 +11631,7 @@ func (x *Forwarded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Forwarded.ProtoReflect.Descriptor instead.
 func (*Forwarded) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{190}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{195}
 }
 
 func (x *Forwarded) GetId() []byte {
@@ -11201,7 +11668,7 @@ type PinMessageRequest struct {
 
 func (x *PinMessageRequest) Reset() {
 	*x = PinMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[191]
+	mi := &file_skein_v1_services_proto_msgTypes[196]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11213,7 +11680,7 @@ func (x *PinMessageRequest) String() string {
 func (*PinMessageRequest) ProtoMessage() {}
 
 func (x *PinMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[191]
+	mi := &file_skein_v1_services_proto_msgTypes[196]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11226,7 +11693,7 @@ func (x *PinMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PinMessageRequest.ProtoReflect.Descriptor instead.
 func (*PinMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{191}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{196}
 }
 
 func (x *PinMessageRequest) GetConversation() string {
@@ -11268,7 +11735,7 @@ type PinMessageResponse struct {
 
 func (x *PinMessageResponse) Reset() {
 	*x = PinMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[192]
+	mi := &file_skein_v1_services_proto_msgTypes[197]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11280,7 +11747,7 @@ func (x *PinMessageResponse) String() string {
 func (*PinMessageResponse) ProtoMessage() {}
 
 func (x *PinMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[192]
+	mi := &file_skein_v1_services_proto_msgTypes[197]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11293,7 +11760,7 @@ func (x *PinMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PinMessageResponse.ProtoReflect.Descriptor instead.
 func (*PinMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{192}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{197}
 }
 
 func (x *PinMessageResponse) GetId() []byte {
@@ -11323,7 +11790,7 @@ type ListPinsRequest struct {
 
 func (x *ListPinsRequest) Reset() {
 	*x = ListPinsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[193]
+	mi := &file_skein_v1_services_proto_msgTypes[198]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11335,7 +11802,7 @@ func (x *ListPinsRequest) String() string {
 func (*ListPinsRequest) ProtoMessage() {}
 
 func (x *ListPinsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[193]
+	mi := &file_skein_v1_services_proto_msgTypes[198]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11348,7 +11815,7 @@ func (x *ListPinsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPinsRequest.ProtoReflect.Descriptor instead.
 func (*ListPinsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{193}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{198}
 }
 
 func (x *ListPinsRequest) GetConversation() string {
@@ -11384,7 +11851,7 @@ type ListPinsResponse struct {
 
 func (x *ListPinsResponse) Reset() {
 	*x = ListPinsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[194]
+	mi := &file_skein_v1_services_proto_msgTypes[199]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11396,7 +11863,7 @@ func (x *ListPinsResponse) String() string {
 func (*ListPinsResponse) ProtoMessage() {}
 
 func (x *ListPinsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[194]
+	mi := &file_skein_v1_services_proto_msgTypes[199]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11409,7 +11876,7 @@ func (x *ListPinsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPinsResponse.ProtoReflect.Descriptor instead.
 func (*ListPinsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{194}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{199}
 }
 
 func (x *ListPinsResponse) GetEntries() []*Entry {
@@ -11441,7 +11908,7 @@ type ListThreadRequest struct {
 
 func (x *ListThreadRequest) Reset() {
 	*x = ListThreadRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[195]
+	mi := &file_skein_v1_services_proto_msgTypes[200]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11453,7 +11920,7 @@ func (x *ListThreadRequest) String() string {
 func (*ListThreadRequest) ProtoMessage() {}
 
 func (x *ListThreadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[195]
+	mi := &file_skein_v1_services_proto_msgTypes[200]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11466,7 +11933,7 @@ func (x *ListThreadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListThreadRequest.ProtoReflect.Descriptor instead.
 func (*ListThreadRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{195}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{200}
 }
 
 func (x *ListThreadRequest) GetConversation() string {
@@ -11510,7 +11977,7 @@ type ListThreadResponse struct {
 
 func (x *ListThreadResponse) Reset() {
 	*x = ListThreadResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[196]
+	mi := &file_skein_v1_services_proto_msgTypes[201]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11522,7 +11989,7 @@ func (x *ListThreadResponse) String() string {
 func (*ListThreadResponse) ProtoMessage() {}
 
 func (x *ListThreadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[196]
+	mi := &file_skein_v1_services_proto_msgTypes[201]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11535,7 +12002,7 @@ func (x *ListThreadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListThreadResponse.ProtoReflect.Descriptor instead.
 func (*ListThreadResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{196}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{201}
 }
 
 func (x *ListThreadResponse) GetThread() *Thread {
@@ -11572,7 +12039,7 @@ type ListThreadsRequest struct {
 
 func (x *ListThreadsRequest) Reset() {
 	*x = ListThreadsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[197]
+	mi := &file_skein_v1_services_proto_msgTypes[202]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11584,7 +12051,7 @@ func (x *ListThreadsRequest) String() string {
 func (*ListThreadsRequest) ProtoMessage() {}
 
 func (x *ListThreadsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[197]
+	mi := &file_skein_v1_services_proto_msgTypes[202]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11597,7 +12064,7 @@ func (x *ListThreadsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListThreadsRequest.ProtoReflect.Descriptor instead.
 func (*ListThreadsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{197}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{202}
 }
 
 func (x *ListThreadsRequest) GetConversation() string {
@@ -11632,7 +12099,7 @@ type ListThreadsResponse struct {
 
 func (x *ListThreadsResponse) Reset() {
 	*x = ListThreadsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[198]
+	mi := &file_skein_v1_services_proto_msgTypes[203]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11644,7 +12111,7 @@ func (x *ListThreadsResponse) String() string {
 func (*ListThreadsResponse) ProtoMessage() {}
 
 func (x *ListThreadsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[198]
+	mi := &file_skein_v1_services_proto_msgTypes[203]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11657,7 +12124,7 @@ func (x *ListThreadsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListThreadsResponse.ProtoReflect.Descriptor instead.
 func (*ListThreadsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{198}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{203}
 }
 
 func (x *ListThreadsResponse) GetThreads() []*Thread {
@@ -11693,7 +12160,7 @@ type Thread struct {
 
 func (x *Thread) Reset() {
 	*x = Thread{}
-	mi := &file_skein_v1_services_proto_msgTypes[199]
+	mi := &file_skein_v1_services_proto_msgTypes[204]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11705,7 +12172,7 @@ func (x *Thread) String() string {
 func (*Thread) ProtoMessage() {}
 
 func (x *Thread) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[199]
+	mi := &file_skein_v1_services_proto_msgTypes[204]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11718,7 +12185,7 @@ func (x *Thread) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Thread.ProtoReflect.Descriptor instead.
 func (*Thread) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{199}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{204}
 }
 
 func (x *Thread) GetRoot() *Entry {
@@ -11768,7 +12235,7 @@ type ScheduleMessageRequest struct {
 
 func (x *ScheduleMessageRequest) Reset() {
 	*x = ScheduleMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[200]
+	mi := &file_skein_v1_services_proto_msgTypes[205]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11780,7 +12247,7 @@ func (x *ScheduleMessageRequest) String() string {
 func (*ScheduleMessageRequest) ProtoMessage() {}
 
 func (x *ScheduleMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[200]
+	mi := &file_skein_v1_services_proto_msgTypes[205]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11793,7 +12260,7 @@ func (x *ScheduleMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScheduleMessageRequest.ProtoReflect.Descriptor instead.
 func (*ScheduleMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{200}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{205}
 }
 
 func (x *ScheduleMessageRequest) GetMessage() *SendMessageRequest {
@@ -11819,7 +12286,7 @@ type ScheduleMessageResponse struct {
 
 func (x *ScheduleMessageResponse) Reset() {
 	*x = ScheduleMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[201]
+	mi := &file_skein_v1_services_proto_msgTypes[206]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11831,7 +12298,7 @@ func (x *ScheduleMessageResponse) String() string {
 func (*ScheduleMessageResponse) ProtoMessage() {}
 
 func (x *ScheduleMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[201]
+	mi := &file_skein_v1_services_proto_msgTypes[206]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11844,7 +12311,7 @@ func (x *ScheduleMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScheduleMessageResponse.ProtoReflect.Descriptor instead.
 func (*ScheduleMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{201}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{206}
 }
 
 func (x *ScheduleMessageResponse) GetId() []byte {
@@ -11870,7 +12337,7 @@ type Scheduled struct {
 
 func (x *Scheduled) Reset() {
 	*x = Scheduled{}
-	mi := &file_skein_v1_services_proto_msgTypes[202]
+	mi := &file_skein_v1_services_proto_msgTypes[207]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11882,7 +12349,7 @@ func (x *Scheduled) String() string {
 func (*Scheduled) ProtoMessage() {}
 
 func (x *Scheduled) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[202]
+	mi := &file_skein_v1_services_proto_msgTypes[207]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11895,7 +12362,7 @@ func (x *Scheduled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Scheduled.ProtoReflect.Descriptor instead.
 func (*Scheduled) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{202}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{207}
 }
 
 func (x *Scheduled) GetMessage() *SendMessageRequest {
@@ -11945,7 +12412,7 @@ type ListScheduledRequest struct {
 
 func (x *ListScheduledRequest) Reset() {
 	*x = ListScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[203]
+	mi := &file_skein_v1_services_proto_msgTypes[208]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11957,7 +12424,7 @@ func (x *ListScheduledRequest) String() string {
 func (*ListScheduledRequest) ProtoMessage() {}
 
 func (x *ListScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[203]
+	mi := &file_skein_v1_services_proto_msgTypes[208]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11970,7 +12437,7 @@ func (x *ListScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListScheduledRequest.ProtoReflect.Descriptor instead.
 func (*ListScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{203}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{208}
 }
 
 func (x *ListScheduledRequest) GetLimit() uint32 {
@@ -11998,7 +12465,7 @@ type ListScheduledResponse struct {
 
 func (x *ListScheduledResponse) Reset() {
 	*x = ListScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[204]
+	mi := &file_skein_v1_services_proto_msgTypes[209]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12010,7 +12477,7 @@ func (x *ListScheduledResponse) String() string {
 func (*ListScheduledResponse) ProtoMessage() {}
 
 func (x *ListScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[204]
+	mi := &file_skein_v1_services_proto_msgTypes[209]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12023,7 +12490,7 @@ func (x *ListScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListScheduledResponse.ProtoReflect.Descriptor instead.
 func (*ListScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{204}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{209}
 }
 
 func (x *ListScheduledResponse) GetScheduled() []*Scheduled {
@@ -12053,7 +12520,7 @@ type ChangeScheduledRequest struct {
 
 func (x *ChangeScheduledRequest) Reset() {
 	*x = ChangeScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[205]
+	mi := &file_skein_v1_services_proto_msgTypes[210]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12065,7 +12532,7 @@ func (x *ChangeScheduledRequest) String() string {
 func (*ChangeScheduledRequest) ProtoMessage() {}
 
 func (x *ChangeScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[205]
+	mi := &file_skein_v1_services_proto_msgTypes[210]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12078,7 +12545,7 @@ func (x *ChangeScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeScheduledRequest.ProtoReflect.Descriptor instead.
 func (*ChangeScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{205}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{210}
 }
 
 func (x *ChangeScheduledRequest) GetId() []byte {
@@ -12110,7 +12577,7 @@ type ChangeScheduledResponse struct {
 
 func (x *ChangeScheduledResponse) Reset() {
 	*x = ChangeScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[206]
+	mi := &file_skein_v1_services_proto_msgTypes[211]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12122,7 +12589,7 @@ func (x *ChangeScheduledResponse) String() string {
 func (*ChangeScheduledResponse) ProtoMessage() {}
 
 func (x *ChangeScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[206]
+	mi := &file_skein_v1_services_proto_msgTypes[211]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12135,7 +12602,7 @@ func (x *ChangeScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeScheduledResponse.ProtoReflect.Descriptor instead.
 func (*ChangeScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{206}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{211}
 }
 
 type CancelScheduledRequest struct {
@@ -12147,7 +12614,7 @@ type CancelScheduledRequest struct {
 
 func (x *CancelScheduledRequest) Reset() {
 	*x = CancelScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[207]
+	mi := &file_skein_v1_services_proto_msgTypes[212]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12159,7 +12626,7 @@ func (x *CancelScheduledRequest) String() string {
 func (*CancelScheduledRequest) ProtoMessage() {}
 
 func (x *CancelScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[207]
+	mi := &file_skein_v1_services_proto_msgTypes[212]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12172,7 +12639,7 @@ func (x *CancelScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelScheduledRequest.ProtoReflect.Descriptor instead.
 func (*CancelScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{207}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{212}
 }
 
 func (x *CancelScheduledRequest) GetId() []byte {
@@ -12190,7 +12657,7 @@ type CancelScheduledResponse struct {
 
 func (x *CancelScheduledResponse) Reset() {
 	*x = CancelScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[208]
+	mi := &file_skein_v1_services_proto_msgTypes[213]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12202,7 +12669,7 @@ func (x *CancelScheduledResponse) String() string {
 func (*CancelScheduledResponse) ProtoMessage() {}
 
 func (x *CancelScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[208]
+	mi := &file_skein_v1_services_proto_msgTypes[213]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12215,7 +12682,7 @@ func (x *CancelScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelScheduledResponse.ProtoReflect.Descriptor instead.
 func (*CancelScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{208}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{213}
 }
 
 // What a user chose.
@@ -12230,7 +12697,7 @@ type Voted struct {
 
 func (x *Voted) Reset() {
 	*x = Voted{}
-	mi := &file_skein_v1_services_proto_msgTypes[209]
+	mi := &file_skein_v1_services_proto_msgTypes[214]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12242,7 +12709,7 @@ func (x *Voted) String() string {
 func (*Voted) ProtoMessage() {}
 
 func (x *Voted) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[209]
+	mi := &file_skein_v1_services_proto_msgTypes[214]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12255,7 +12722,7 @@ func (x *Voted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Voted.ProtoReflect.Descriptor instead.
 func (*Voted) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{209}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{214}
 }
 
 func (x *Voted) GetUser() string {
@@ -12283,7 +12750,7 @@ type ListMentionsRequest struct {
 
 func (x *ListMentionsRequest) Reset() {
 	*x = ListMentionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[210]
+	mi := &file_skein_v1_services_proto_msgTypes[215]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12295,7 +12762,7 @@ func (x *ListMentionsRequest) String() string {
 func (*ListMentionsRequest) ProtoMessage() {}
 
 func (x *ListMentionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[210]
+	mi := &file_skein_v1_services_proto_msgTypes[215]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12308,7 +12775,7 @@ func (x *ListMentionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMentionsRequest.ProtoReflect.Descriptor instead.
 func (*ListMentionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{210}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{215}
 }
 
 func (x *ListMentionsRequest) GetLimit() uint32 {
@@ -12337,7 +12804,7 @@ type ListMentionsResponse struct {
 
 func (x *ListMentionsResponse) Reset() {
 	*x = ListMentionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[211]
+	mi := &file_skein_v1_services_proto_msgTypes[216]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12349,7 +12816,7 @@ func (x *ListMentionsResponse) String() string {
 func (*ListMentionsResponse) ProtoMessage() {}
 
 func (x *ListMentionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[211]
+	mi := &file_skein_v1_services_proto_msgTypes[216]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12362,7 +12829,7 @@ func (x *ListMentionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMentionsResponse.ProtoReflect.Descriptor instead.
 func (*ListMentionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{211}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{216}
 }
 
 func (x *ListMentionsResponse) GetEntries() []*Entry {
@@ -12401,7 +12868,7 @@ type SearchMessagesRequest struct {
 
 func (x *SearchMessagesRequest) Reset() {
 	*x = SearchMessagesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[212]
+	mi := &file_skein_v1_services_proto_msgTypes[217]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12413,7 +12880,7 @@ func (x *SearchMessagesRequest) String() string {
 func (*SearchMessagesRequest) ProtoMessage() {}
 
 func (x *SearchMessagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[212]
+	mi := &file_skein_v1_services_proto_msgTypes[217]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12426,7 +12893,7 @@ func (x *SearchMessagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchMessagesRequest.ProtoReflect.Descriptor instead.
 func (*SearchMessagesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{212}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{217}
 }
 
 func (x *SearchMessagesRequest) GetQuery() string {
@@ -12500,7 +12967,7 @@ type SearchMessagesResponse struct {
 
 func (x *SearchMessagesResponse) Reset() {
 	*x = SearchMessagesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[213]
+	mi := &file_skein_v1_services_proto_msgTypes[218]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12512,7 +12979,7 @@ func (x *SearchMessagesResponse) String() string {
 func (*SearchMessagesResponse) ProtoMessage() {}
 
 func (x *SearchMessagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[213]
+	mi := &file_skein_v1_services_proto_msgTypes[218]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12525,7 +12992,7 @@ func (x *SearchMessagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchMessagesResponse.ProtoReflect.Descriptor instead.
 func (*SearchMessagesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{213}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{218}
 }
 
 func (x *SearchMessagesResponse) GetFound() []*FoundMessage {
@@ -12568,7 +13035,7 @@ type FoundMessage struct {
 
 func (x *FoundMessage) Reset() {
 	*x = FoundMessage{}
-	mi := &file_skein_v1_services_proto_msgTypes[214]
+	mi := &file_skein_v1_services_proto_msgTypes[219]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12580,7 +13047,7 @@ func (x *FoundMessage) String() string {
 func (*FoundMessage) ProtoMessage() {}
 
 func (x *FoundMessage) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[214]
+	mi := &file_skein_v1_services_proto_msgTypes[219]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12593,7 +13060,7 @@ func (x *FoundMessage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FoundMessage.ProtoReflect.Descriptor instead.
 func (*FoundMessage) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{214}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{219}
 }
 
 func (x *FoundMessage) GetEntry() *Entry {
@@ -12624,7 +13091,7 @@ type TextMatch struct {
 
 func (x *TextMatch) Reset() {
 	*x = TextMatch{}
-	mi := &file_skein_v1_services_proto_msgTypes[215]
+	mi := &file_skein_v1_services_proto_msgTypes[220]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12636,7 +13103,7 @@ func (x *TextMatch) String() string {
 func (*TextMatch) ProtoMessage() {}
 
 func (x *TextMatch) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[215]
+	mi := &file_skein_v1_services_proto_msgTypes[220]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12649,7 +13116,7 @@ func (x *TextMatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TextMatch.ProtoReflect.Descriptor instead.
 func (*TextMatch) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{215}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{220}
 }
 
 func (x *TextMatch) GetField() string {
@@ -12688,7 +13155,7 @@ type ListEntriesRequest struct {
 
 func (x *ListEntriesRequest) Reset() {
 	*x = ListEntriesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[216]
+	mi := &file_skein_v1_services_proto_msgTypes[221]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12700,7 +13167,7 @@ func (x *ListEntriesRequest) String() string {
 func (*ListEntriesRequest) ProtoMessage() {}
 
 func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[216]
+	mi := &file_skein_v1_services_proto_msgTypes[221]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12713,7 +13180,7 @@ func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{216}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{221}
 }
 
 func (x *ListEntriesRequest) GetConversation() string {
@@ -12765,7 +13232,7 @@ type ListEntriesResponse struct {
 
 func (x *ListEntriesResponse) Reset() {
 	*x = ListEntriesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[217]
+	mi := &file_skein_v1_services_proto_msgTypes[222]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12777,7 +13244,7 @@ func (x *ListEntriesResponse) String() string {
 func (*ListEntriesResponse) ProtoMessage() {}
 
 func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[217]
+	mi := &file_skein_v1_services_proto_msgTypes[222]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12790,7 +13257,7 @@ func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{217}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{222}
 }
 
 func (x *ListEntriesResponse) GetEntries() []*Entry {
@@ -12842,7 +13309,7 @@ type ListConversationsRequest struct {
 
 func (x *ListConversationsRequest) Reset() {
 	*x = ListConversationsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[218]
+	mi := &file_skein_v1_services_proto_msgTypes[223]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12854,7 +13321,7 @@ func (x *ListConversationsRequest) String() string {
 func (*ListConversationsRequest) ProtoMessage() {}
 
 func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[218]
+	mi := &file_skein_v1_services_proto_msgTypes[223]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12867,7 +13334,7 @@ func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsRequest.ProtoReflect.Descriptor instead.
 func (*ListConversationsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{218}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{223}
 }
 
 func (x *ListConversationsRequest) GetPosition() string {
@@ -12914,7 +13381,7 @@ type ListConversationsResponse struct {
 
 func (x *ListConversationsResponse) Reset() {
 	*x = ListConversationsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[219]
+	mi := &file_skein_v1_services_proto_msgTypes[224]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12926,7 +13393,7 @@ func (x *ListConversationsResponse) String() string {
 func (*ListConversationsResponse) ProtoMessage() {}
 
 func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[219]
+	mi := &file_skein_v1_services_proto_msgTypes[224]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12939,7 +13406,7 @@ func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsResponse.ProtoReflect.Descriptor instead.
 func (*ListConversationsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{219}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{224}
 }
 
 func (x *ListConversationsResponse) GetDelta() *SyncDelta {
@@ -12959,7 +13426,7 @@ type MarkReadRequest struct {
 
 func (x *MarkReadRequest) Reset() {
 	*x = MarkReadRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[220]
+	mi := &file_skein_v1_services_proto_msgTypes[225]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12971,7 +13438,7 @@ func (x *MarkReadRequest) String() string {
 func (*MarkReadRequest) ProtoMessage() {}
 
 func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[220]
+	mi := &file_skein_v1_services_proto_msgTypes[225]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12984,7 +13451,7 @@ func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadRequest.ProtoReflect.Descriptor instead.
 func (*MarkReadRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{220}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{225}
 }
 
 func (x *MarkReadRequest) GetConversation() string {
@@ -13009,7 +13476,7 @@ type MarkReadResponse struct {
 
 func (x *MarkReadResponse) Reset() {
 	*x = MarkReadResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[221]
+	mi := &file_skein_v1_services_proto_msgTypes[226]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13021,7 +13488,7 @@ func (x *MarkReadResponse) String() string {
 func (*MarkReadResponse) ProtoMessage() {}
 
 func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[221]
+	mi := &file_skein_v1_services_proto_msgTypes[226]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13034,7 +13501,7 @@ func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadResponse.ProtoReflect.Descriptor instead.
 func (*MarkReadResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{221}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{226}
 }
 
 type SetMyStateRequest struct {
@@ -13063,7 +13530,7 @@ type SetMyStateRequest struct {
 
 func (x *SetMyStateRequest) Reset() {
 	*x = SetMyStateRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[222]
+	mi := &file_skein_v1_services_proto_msgTypes[227]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13075,7 +13542,7 @@ func (x *SetMyStateRequest) String() string {
 func (*SetMyStateRequest) ProtoMessage() {}
 
 func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[222]
+	mi := &file_skein_v1_services_proto_msgTypes[227]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13088,7 +13555,7 @@ func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateRequest.ProtoReflect.Descriptor instead.
 func (*SetMyStateRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{222}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{227}
 }
 
 func (x *SetMyStateRequest) GetConversation() string {
@@ -13183,7 +13650,7 @@ type SetThread struct {
 
 func (x *SetThread) Reset() {
 	*x = SetThread{}
-	mi := &file_skein_v1_services_proto_msgTypes[223]
+	mi := &file_skein_v1_services_proto_msgTypes[228]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13195,7 +13662,7 @@ func (x *SetThread) String() string {
 func (*SetThread) ProtoMessage() {}
 
 func (x *SetThread) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[223]
+	mi := &file_skein_v1_services_proto_msgTypes[228]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13208,7 +13675,7 @@ func (x *SetThread) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetThread.ProtoReflect.Descriptor instead.
 func (*SetThread) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{223}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{228}
 }
 
 func (x *SetThread) GetRoot() uint64 {
@@ -13243,7 +13710,7 @@ type SetLifetimeRequest struct {
 
 func (x *SetLifetimeRequest) Reset() {
 	*x = SetLifetimeRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[224]
+	mi := &file_skein_v1_services_proto_msgTypes[229]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13255,7 +13722,7 @@ func (x *SetLifetimeRequest) String() string {
 func (*SetLifetimeRequest) ProtoMessage() {}
 
 func (x *SetLifetimeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[224]
+	mi := &file_skein_v1_services_proto_msgTypes[229]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13268,7 +13735,7 @@ func (x *SetLifetimeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLifetimeRequest.ProtoReflect.Descriptor instead.
 func (*SetLifetimeRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{224}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{229}
 }
 
 func (x *SetLifetimeRequest) GetConversation() string {
@@ -13293,7 +13760,7 @@ type SetLifetimeResponse struct {
 
 func (x *SetLifetimeResponse) Reset() {
 	*x = SetLifetimeResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[225]
+	mi := &file_skein_v1_services_proto_msgTypes[230]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13305,7 +13772,7 @@ func (x *SetLifetimeResponse) String() string {
 func (*SetLifetimeResponse) ProtoMessage() {}
 
 func (x *SetLifetimeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[225]
+	mi := &file_skein_v1_services_proto_msgTypes[230]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13318,7 +13785,7 @@ func (x *SetLifetimeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLifetimeResponse.ProtoReflect.Descriptor instead.
 func (*SetLifetimeResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{225}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{230}
 }
 
 type SetMyStateResponse struct {
@@ -13330,7 +13797,7 @@ type SetMyStateResponse struct {
 
 func (x *SetMyStateResponse) Reset() {
 	*x = SetMyStateResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[226]
+	mi := &file_skein_v1_services_proto_msgTypes[231]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13342,7 +13809,7 @@ func (x *SetMyStateResponse) String() string {
 func (*SetMyStateResponse) ProtoMessage() {}
 
 func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[226]
+	mi := &file_skein_v1_services_proto_msgTypes[231]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13355,7 +13822,7 @@ func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateResponse.ProtoReflect.Descriptor instead.
 func (*SetMyStateResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{226}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{231}
 }
 
 func (x *SetMyStateResponse) GetState() *MyState {
@@ -13373,7 +13840,7 @@ type GetPushKeyRequest struct {
 
 func (x *GetPushKeyRequest) Reset() {
 	*x = GetPushKeyRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[227]
+	mi := &file_skein_v1_services_proto_msgTypes[232]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13385,7 +13852,7 @@ func (x *GetPushKeyRequest) String() string {
 func (*GetPushKeyRequest) ProtoMessage() {}
 
 func (x *GetPushKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[227]
+	mi := &file_skein_v1_services_proto_msgTypes[232]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13398,7 +13865,7 @@ func (x *GetPushKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPushKeyRequest.ProtoReflect.Descriptor instead.
 func (*GetPushKeyRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{227}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{232}
 }
 
 type GetPushKeyResponse struct {
@@ -13411,7 +13878,7 @@ type GetPushKeyResponse struct {
 
 func (x *GetPushKeyResponse) Reset() {
 	*x = GetPushKeyResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[228]
+	mi := &file_skein_v1_services_proto_msgTypes[233]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13423,7 +13890,7 @@ func (x *GetPushKeyResponse) String() string {
 func (*GetPushKeyResponse) ProtoMessage() {}
 
 func (x *GetPushKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[228]
+	mi := &file_skein_v1_services_proto_msgTypes[233]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13436,7 +13903,7 @@ func (x *GetPushKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPushKeyResponse.ProtoReflect.Descriptor instead.
 func (*GetPushKeyResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{228}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{233}
 }
 
 func (x *GetPushKeyResponse) GetKey() string {
@@ -13461,7 +13928,7 @@ type SetPushSubscriptionRequest struct {
 
 func (x *SetPushSubscriptionRequest) Reset() {
 	*x = SetPushSubscriptionRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[229]
+	mi := &file_skein_v1_services_proto_msgTypes[234]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13473,7 +13940,7 @@ func (x *SetPushSubscriptionRequest) String() string {
 func (*SetPushSubscriptionRequest) ProtoMessage() {}
 
 func (x *SetPushSubscriptionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[229]
+	mi := &file_skein_v1_services_proto_msgTypes[234]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13486,7 +13953,7 @@ func (x *SetPushSubscriptionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPushSubscriptionRequest.ProtoReflect.Descriptor instead.
 func (*SetPushSubscriptionRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{229}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{234}
 }
 
 func (x *SetPushSubscriptionRequest) GetEndpoint() string {
@@ -13518,7 +13985,7 @@ type SetPushSubscriptionResponse struct {
 
 func (x *SetPushSubscriptionResponse) Reset() {
 	*x = SetPushSubscriptionResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[230]
+	mi := &file_skein_v1_services_proto_msgTypes[235]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13530,7 +13997,7 @@ func (x *SetPushSubscriptionResponse) String() string {
 func (*SetPushSubscriptionResponse) ProtoMessage() {}
 
 func (x *SetPushSubscriptionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[230]
+	mi := &file_skein_v1_services_proto_msgTypes[235]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13543,7 +14010,7 @@ func (x *SetPushSubscriptionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPushSubscriptionResponse.ProtoReflect.Descriptor instead.
 func (*SetPushSubscriptionResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{230}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{235}
 }
 
 type DeletePushSubscriptionRequest struct {
@@ -13554,7 +14021,7 @@ type DeletePushSubscriptionRequest struct {
 
 func (x *DeletePushSubscriptionRequest) Reset() {
 	*x = DeletePushSubscriptionRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[231]
+	mi := &file_skein_v1_services_proto_msgTypes[236]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13566,7 +14033,7 @@ func (x *DeletePushSubscriptionRequest) String() string {
 func (*DeletePushSubscriptionRequest) ProtoMessage() {}
 
 func (x *DeletePushSubscriptionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[231]
+	mi := &file_skein_v1_services_proto_msgTypes[236]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13579,7 +14046,7 @@ func (x *DeletePushSubscriptionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletePushSubscriptionRequest.ProtoReflect.Descriptor instead.
 func (*DeletePushSubscriptionRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{231}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{236}
 }
 
 type DeletePushSubscriptionResponse struct {
@@ -13590,7 +14057,7 @@ type DeletePushSubscriptionResponse struct {
 
 func (x *DeletePushSubscriptionResponse) Reset() {
 	*x = DeletePushSubscriptionResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[232]
+	mi := &file_skein_v1_services_proto_msgTypes[237]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13602,7 +14069,7 @@ func (x *DeletePushSubscriptionResponse) String() string {
 func (*DeletePushSubscriptionResponse) ProtoMessage() {}
 
 func (x *DeletePushSubscriptionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[232]
+	mi := &file_skein_v1_services_proto_msgTypes[237]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13615,7 +14082,7 @@ func (x *DeletePushSubscriptionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletePushSubscriptionResponse.ProtoReflect.Descriptor instead.
 func (*DeletePushSubscriptionResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{232}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{237}
 }
 
 type PushSettings struct {
@@ -13638,7 +14105,7 @@ type PushSettings struct {
 
 func (x *PushSettings) Reset() {
 	*x = PushSettings{}
-	mi := &file_skein_v1_services_proto_msgTypes[233]
+	mi := &file_skein_v1_services_proto_msgTypes[238]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13650,7 +14117,7 @@ func (x *PushSettings) String() string {
 func (*PushSettings) ProtoMessage() {}
 
 func (x *PushSettings) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[233]
+	mi := &file_skein_v1_services_proto_msgTypes[238]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13663,7 +14130,7 @@ func (x *PushSettings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PushSettings.ProtoReflect.Descriptor instead.
 func (*PushSettings) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{233}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{238}
 }
 
 func (x *PushSettings) GetDirect() PushLevel {
@@ -13723,7 +14190,7 @@ type GetPushSettingsRequest struct {
 
 func (x *GetPushSettingsRequest) Reset() {
 	*x = GetPushSettingsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[234]
+	mi := &file_skein_v1_services_proto_msgTypes[239]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13735,7 +14202,7 @@ func (x *GetPushSettingsRequest) String() string {
 func (*GetPushSettingsRequest) ProtoMessage() {}
 
 func (x *GetPushSettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[234]
+	mi := &file_skein_v1_services_proto_msgTypes[239]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13748,7 +14215,7 @@ func (x *GetPushSettingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPushSettingsRequest.ProtoReflect.Descriptor instead.
 func (*GetPushSettingsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{234}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{239}
 }
 
 type GetPushSettingsResponse struct {
@@ -13760,7 +14227,7 @@ type GetPushSettingsResponse struct {
 
 func (x *GetPushSettingsResponse) Reset() {
 	*x = GetPushSettingsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[235]
+	mi := &file_skein_v1_services_proto_msgTypes[240]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13772,7 +14239,7 @@ func (x *GetPushSettingsResponse) String() string {
 func (*GetPushSettingsResponse) ProtoMessage() {}
 
 func (x *GetPushSettingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[235]
+	mi := &file_skein_v1_services_proto_msgTypes[240]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13785,7 +14252,7 @@ func (x *GetPushSettingsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPushSettingsResponse.ProtoReflect.Descriptor instead.
 func (*GetPushSettingsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{235}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{240}
 }
 
 func (x *GetPushSettingsResponse) GetSettings() *PushSettings {
@@ -13804,7 +14271,7 @@ type SetPushSettingsRequest struct {
 
 func (x *SetPushSettingsRequest) Reset() {
 	*x = SetPushSettingsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[236]
+	mi := &file_skein_v1_services_proto_msgTypes[241]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13816,7 +14283,7 @@ func (x *SetPushSettingsRequest) String() string {
 func (*SetPushSettingsRequest) ProtoMessage() {}
 
 func (x *SetPushSettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[236]
+	mi := &file_skein_v1_services_proto_msgTypes[241]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13829,7 +14296,7 @@ func (x *SetPushSettingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPushSettingsRequest.ProtoReflect.Descriptor instead.
 func (*SetPushSettingsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{236}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{241}
 }
 
 func (x *SetPushSettingsRequest) GetSettings() *PushSettings {
@@ -13847,7 +14314,7 @@ type SetPushSettingsResponse struct {
 
 func (x *SetPushSettingsResponse) Reset() {
 	*x = SetPushSettingsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[237]
+	mi := &file_skein_v1_services_proto_msgTypes[242]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13859,7 +14326,7 @@ func (x *SetPushSettingsResponse) String() string {
 func (*SetPushSettingsResponse) ProtoMessage() {}
 
 func (x *SetPushSettingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[237]
+	mi := &file_skein_v1_services_proto_msgTypes[242]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13872,7 +14339,1395 @@ func (x *SetPushSettingsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPushSettingsResponse.ProtoReflect.Descriptor instead.
 func (*SetPushSettingsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{237}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{242}
+}
+
+type SetServerSettingsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What is absent stays; an empty name or picture is as configured again.
+	Name    *string `protobuf:"bytes,1,opt,name=name,proto3,oneof" json:"name,omitempty"`
+	Picture *string `protobuf:"bytes,2,opt,name=picture,proto3,oneof" json:"picture,omitempty"`
+	// REGISTRATION_MODE_UNSPECIFIED: stays.
+	Registration  RegistrationMode `protobuf:"varint,3,opt,name=registration,proto3,enum=skein.v1.RegistrationMode" json:"registration,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetServerSettingsRequest) Reset() {
+	*x = SetServerSettingsRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[243]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetServerSettingsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetServerSettingsRequest) ProtoMessage() {}
+
+func (x *SetServerSettingsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[243]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetServerSettingsRequest.ProtoReflect.Descriptor instead.
+func (*SetServerSettingsRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{243}
+}
+
+func (x *SetServerSettingsRequest) GetName() string {
+	if x != nil && x.Name != nil {
+		return *x.Name
+	}
+	return ""
+}
+
+func (x *SetServerSettingsRequest) GetPicture() string {
+	if x != nil && x.Picture != nil {
+		return *x.Picture
+	}
+	return ""
+}
+
+func (x *SetServerSettingsRequest) GetRegistration() RegistrationMode {
+	if x != nil {
+		return x.Registration
+	}
+	return RegistrationMode_REGISTRATION_MODE_UNSPECIFIED
+}
+
+type SetServerSettingsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Info          *ServerInfo            `protobuf:"bytes,1,opt,name=info,proto3" json:"info,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetServerSettingsResponse) Reset() {
+	*x = SetServerSettingsResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[244]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetServerSettingsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetServerSettingsResponse) ProtoMessage() {}
+
+func (x *SetServerSettingsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[244]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetServerSettingsResponse.ProtoReflect.Descriptor instead.
+func (*SetServerSettingsResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{244}
+}
+
+func (x *SetServerSettingsResponse) GetInfo() *ServerInfo {
+	if x != nil {
+		return x.Info
+	}
+	return nil
+}
+
+type ListGroupsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most 500, default 100. A page may have fewer before the last one.
+	Limit  uint32 `protobuf:"varint,1,opt,name=limit,proto3" json:"limit,omitempty"`
+	Cursor string `protobuf:"bytes,2,opt,name=cursor,proto3" json:"cursor,omitempty"`
+	// What is in the name, in whatever case, or the whole conversation; at most 64 characters.
+	Query         string `protobuf:"bytes,3,opt,name=query,proto3" json:"query,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListGroupsRequest) Reset() {
+	*x = ListGroupsRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[245]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListGroupsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListGroupsRequest) ProtoMessage() {}
+
+func (x *ListGroupsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[245]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListGroupsRequest.ProtoReflect.Descriptor instead.
+func (*ListGroupsRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{245}
+}
+
+func (x *ListGroupsRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *ListGroupsRequest) GetCursor() string {
+	if x != nil {
+		return x.Cursor
+	}
+	return ""
+}
+
+func (x *ListGroupsRequest) GetQuery() string {
+	if x != nil {
+		return x.Query
+	}
+	return ""
+}
+
+type ListGroupsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Groups        []*Group               `protobuf:"bytes,1,rep,name=groups,proto3" json:"groups,omitempty"`
+	Next          string                 `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListGroupsResponse) Reset() {
+	*x = ListGroupsResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[246]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListGroupsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListGroupsResponse) ProtoMessage() {}
+
+func (x *ListGroupsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[246]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListGroupsResponse.ProtoReflect.Descriptor instead.
+func (*ListGroupsResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{246}
+}
+
+func (x *ListGroupsResponse) GetGroups() []*Group {
+	if x != nil {
+		return x.Groups
+	}
+	return nil
+}
+
+func (x *ListGroupsResponse) GetNext() string {
+	if x != nil {
+		return x.Next
+	}
+	return ""
+}
+
+type InspectGroupRequest struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	// Members; at most 1,000, default 200.
+	Limit         uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	Cursor        string `protobuf:"bytes,3,opt,name=cursor,proto3" json:"cursor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InspectGroupRequest) Reset() {
+	*x = InspectGroupRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[247]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InspectGroupRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InspectGroupRequest) ProtoMessage() {}
+
+func (x *InspectGroupRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[247]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InspectGroupRequest.ProtoReflect.Descriptor instead.
+func (*InspectGroupRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{247}
+}
+
+func (x *InspectGroupRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *InspectGroupRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *InspectGroupRequest) GetCursor() string {
+	if x != nil {
+		return x.Cursor
+	}
+	return ""
+}
+
+type InspectGroupResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Group *Group                 `protobuf:"bytes,1,opt,name=group,proto3" json:"group,omitempty"`
+	// As ListMembers tells them.
+	Members       []*Member `protobuf:"bytes,2,rep,name=members,proto3" json:"members,omitempty"`
+	Next          string    `protobuf:"bytes,3,opt,name=next,proto3" json:"next,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InspectGroupResponse) Reset() {
+	*x = InspectGroupResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[248]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InspectGroupResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InspectGroupResponse) ProtoMessage() {}
+
+func (x *InspectGroupResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[248]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InspectGroupResponse.ProtoReflect.Descriptor instead.
+func (*InspectGroupResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{248}
+}
+
+func (x *InspectGroupResponse) GetGroup() *Group {
+	if x != nil {
+		return x.Group
+	}
+	return nil
+}
+
+func (x *InspectGroupResponse) GetMembers() []*Member {
+	if x != nil {
+		return x.Members
+	}
+	return nil
+}
+
+func (x *InspectGroupResponse) GetNext() string {
+	if x != nil {
+		return x.Next
+	}
+	return ""
+}
+
+type SetGroupOwnerRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Conversation  string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	User          string                 `protobuf:"bytes,2,opt,name=user,proto3" json:"user,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetGroupOwnerRequest) Reset() {
+	*x = SetGroupOwnerRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[249]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetGroupOwnerRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetGroupOwnerRequest) ProtoMessage() {}
+
+func (x *SetGroupOwnerRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[249]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetGroupOwnerRequest.ProtoReflect.Descriptor instead.
+func (*SetGroupOwnerRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{249}
+}
+
+func (x *SetGroupOwnerRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *SetGroupOwnerRequest) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+type SetGroupOwnerResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetGroupOwnerResponse) Reset() {
+	*x = SetGroupOwnerResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[250]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetGroupOwnerResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetGroupOwnerResponse) ProtoMessage() {}
+
+func (x *SetGroupOwnerResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[250]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetGroupOwnerResponse.ProtoReflect.Descriptor instead.
+func (*SetGroupOwnerResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{250}
+}
+
+type CloseGroupRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Conversation  string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CloseGroupRequest) Reset() {
+	*x = CloseGroupRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[251]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CloseGroupRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CloseGroupRequest) ProtoMessage() {}
+
+func (x *CloseGroupRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[251]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CloseGroupRequest.ProtoReflect.Descriptor instead.
+func (*CloseGroupRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{251}
+}
+
+func (x *CloseGroupRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+type CloseGroupResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CloseGroupResponse) Reset() {
+	*x = CloseGroupResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[252]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CloseGroupResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CloseGroupResponse) ProtoMessage() {}
+
+func (x *CloseGroupResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[252]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CloseGroupResponse.ProtoReflect.Descriptor instead.
+func (*CloseGroupResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{252}
+}
+
+type Report struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Id           string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Conversation string                 `protobuf:"bytes,2,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	Seq          uint64                 `protobuf:"varint,3,opt,name=seq,proto3" json:"seq,omitempty"`
+	// Who wrote the message; who reported it.
+	Author   string       `protobuf:"bytes,4,opt,name=author,proto3" json:"author,omitempty"`
+	Reporter string       `protobuf:"bytes,5,opt,name=reporter,proto3" json:"reporter,omitempty"`
+	Reason   ReportReason `protobuf:"varint,6,opt,name=reason,proto3,enum=skein.v1.ReportReason" json:"reason,omitempty"`
+	Text     string       `protobuf:"bytes,7,opt,name=text,proto3" json:"text,omitempty"`
+	// What the message said when it was reported: its text or fallback, the first 1,000 characters.
+	Said        string      `protobuf:"bytes,8,opt,name=said,proto3" json:"said,omitempty"`
+	CreatedAtMs int64       `protobuf:"varint,9,opt,name=created_at_ms,json=createdAtMs,proto3" json:"created_at_ms,omitempty"`
+	State       ReportState `protobuf:"varint,10,opt,name=state,proto3,enum=skein.v1.ReportState" json:"state,omitempty"`
+	// Who said what became of it; empty with a time: by the admin key.
+	DecidedBy     string `protobuf:"bytes,11,opt,name=decided_by,json=decidedBy,proto3" json:"decided_by,omitempty"`
+	DecidedAtMs   int64  `protobuf:"varint,12,opt,name=decided_at_ms,json=decidedAtMs,proto3" json:"decided_at_ms,omitempty"`
+	Note          string `protobuf:"bytes,13,opt,name=note,proto3" json:"note,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Report) Reset() {
+	*x = Report{}
+	mi := &file_skein_v1_services_proto_msgTypes[253]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Report) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Report) ProtoMessage() {}
+
+func (x *Report) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[253]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Report.ProtoReflect.Descriptor instead.
+func (*Report) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{253}
+}
+
+func (x *Report) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Report) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *Report) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *Report) GetAuthor() string {
+	if x != nil {
+		return x.Author
+	}
+	return ""
+}
+
+func (x *Report) GetReporter() string {
+	if x != nil {
+		return x.Reporter
+	}
+	return ""
+}
+
+func (x *Report) GetReason() ReportReason {
+	if x != nil {
+		return x.Reason
+	}
+	return ReportReason_REPORT_REASON_UNSPECIFIED
+}
+
+func (x *Report) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *Report) GetSaid() string {
+	if x != nil {
+		return x.Said
+	}
+	return ""
+}
+
+func (x *Report) GetCreatedAtMs() int64 {
+	if x != nil {
+		return x.CreatedAtMs
+	}
+	return 0
+}
+
+func (x *Report) GetState() ReportState {
+	if x != nil {
+		return x.State
+	}
+	return ReportState_REPORT_STATE_UNSPECIFIED
+}
+
+func (x *Report) GetDecidedBy() string {
+	if x != nil {
+		return x.DecidedBy
+	}
+	return ""
+}
+
+func (x *Report) GetDecidedAtMs() int64 {
+	if x != nil {
+		return x.DecidedAtMs
+	}
+	return 0
+}
+
+func (x *Report) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+type ListReportsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most 200, default 50.
+	Limit  uint32 `protobuf:"varint,1,opt,name=limit,proto3" json:"limit,omitempty"`
+	Cursor string `protobuf:"bytes,2,opt,name=cursor,proto3" json:"cursor,omitempty"`
+	// Those in this state alone.
+	State ReportState `protobuf:"varint,3,opt,name=state,proto3,enum=skein.v1.ReportState" json:"state,omitempty"`
+	// Those about messages of this user alone.
+	Author        string `protobuf:"bytes,4,opt,name=author,proto3" json:"author,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListReportsRequest) Reset() {
+	*x = ListReportsRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[254]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListReportsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListReportsRequest) ProtoMessage() {}
+
+func (x *ListReportsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[254]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListReportsRequest.ProtoReflect.Descriptor instead.
+func (*ListReportsRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{254}
+}
+
+func (x *ListReportsRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *ListReportsRequest) GetCursor() string {
+	if x != nil {
+		return x.Cursor
+	}
+	return ""
+}
+
+func (x *ListReportsRequest) GetState() ReportState {
+	if x != nil {
+		return x.State
+	}
+	return ReportState_REPORT_STATE_UNSPECIFIED
+}
+
+func (x *ListReportsRequest) GetAuthor() string {
+	if x != nil {
+		return x.Author
+	}
+	return ""
+}
+
+type ListReportsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Reports       []*Report              `protobuf:"bytes,1,rep,name=reports,proto3" json:"reports,omitempty"`
+	Next          string                 `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListReportsResponse) Reset() {
+	*x = ListReportsResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[255]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListReportsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListReportsResponse) ProtoMessage() {}
+
+func (x *ListReportsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[255]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListReportsResponse.ProtoReflect.Descriptor instead.
+func (*ListReportsResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{255}
+}
+
+func (x *ListReportsResponse) GetReports() []*Report {
+	if x != nil {
+		return x.Reports
+	}
+	return nil
+}
+
+func (x *ListReportsResponse) GetNext() string {
+	if x != nil {
+		return x.Next
+	}
+	return ""
+}
+
+type GetReportRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// How many entries before and after the message; at most 50, default 10.
+	Around        uint32 `protobuf:"varint,2,opt,name=around,proto3" json:"around,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetReportRequest) Reset() {
+	*x = GetReportRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[256]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetReportRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetReportRequest) ProtoMessage() {}
+
+func (x *GetReportRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[256]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetReportRequest.ProtoReflect.Descriptor instead.
+func (*GetReportRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{256}
+}
+
+func (x *GetReportRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *GetReportRequest) GetAround() uint32 {
+	if x != nil {
+		return x.Around
+	}
+	return 0
+}
+
+type GetReportResponse struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Report *Report                `protobuf:"bytes,1,opt,name=report,proto3" json:"report,omitempty"`
+	// Ascending; none if who reported it cannot read it any more.
+	Entries       []*Entry `protobuf:"bytes,2,rep,name=entries,proto3" json:"entries,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetReportResponse) Reset() {
+	*x = GetReportResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[257]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetReportResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetReportResponse) ProtoMessage() {}
+
+func (x *GetReportResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[257]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetReportResponse.ProtoReflect.Descriptor instead.
+func (*GetReportResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{257}
+}
+
+func (x *GetReportResponse) GetReport() *Report {
+	if x != nil {
+		return x.Report
+	}
+	return nil
+}
+
+func (x *GetReportResponse) GetEntries() []*Entry {
+	if x != nil {
+		return x.Entries
+	}
+	return nil
+}
+
+type DecideReportRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	State ReportState            `protobuf:"varint,2,opt,name=state,proto3,enum=skein.v1.ReportState" json:"state,omitempty"`
+	// What was done, for the other moderators; at most 1,000 characters.
+	Note          string `protobuf:"bytes,3,opt,name=note,proto3" json:"note,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DecideReportRequest) Reset() {
+	*x = DecideReportRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[258]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DecideReportRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DecideReportRequest) ProtoMessage() {}
+
+func (x *DecideReportRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[258]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DecideReportRequest.ProtoReflect.Descriptor instead.
+func (*DecideReportRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{258}
+}
+
+func (x *DecideReportRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *DecideReportRequest) GetState() ReportState {
+	if x != nil {
+		return x.State
+	}
+	return ReportState_REPORT_STATE_UNSPECIFIED
+}
+
+func (x *DecideReportRequest) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+type DecideReportResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DecideReportResponse) Reset() {
+	*x = DecideReportResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[259]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DecideReportResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DecideReportResponse) ProtoMessage() {}
+
+func (x *DecideReportResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[259]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DecideReportResponse.ProtoReflect.Descriptor instead.
+func (*DecideReportResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{259}
+}
+
+type TakeBackMessageRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Conversation  string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	Seq           uint64                 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TakeBackMessageRequest) Reset() {
+	*x = TakeBackMessageRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[260]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TakeBackMessageRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TakeBackMessageRequest) ProtoMessage() {}
+
+func (x *TakeBackMessageRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[260]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TakeBackMessageRequest.ProtoReflect.Descriptor instead.
+func (*TakeBackMessageRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{260}
+}
+
+func (x *TakeBackMessageRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *TakeBackMessageRequest) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+type TakeBackMessageResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TakeBackMessageResponse) Reset() {
+	*x = TakeBackMessageResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[261]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TakeBackMessageResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TakeBackMessageResponse) ProtoMessage() {}
+
+func (x *TakeBackMessageResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[261]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TakeBackMessageResponse.ProtoReflect.Descriptor instead.
+func (*TakeBackMessageResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{261}
+}
+
+// A line of the audit log.
+type AuditEntry struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Lines are ordered by their times, and of one millisecond by this.
+	Id   string    `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	AtMs int64     `protobuf:"varint,2,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
+	Kind AuditKind `protobuf:"varint,3,opt,name=kind,proto3,enum=skein.v1.AuditKind" json:"kind,omitempty"`
+	// The method, as AdminService/BanUser; of SIGN_IN how: login, login_code, provider, register, register_guest, claim, refresh; others may come.
+	Action string `protobuf:"bytes,4,opt,name=action,proto3" json:"action,omitempty"`
+	// Who did it. Empty: the admin key, whose role is OWNER; and who failed to sign in.
+	By   string     `protobuf:"bytes,5,opt,name=by,proto3" json:"by,omitempty"`
+	Role ServerRole `protobuf:"varint,6,opt,name=role,proto3,enum=skein.v1.ServerRole" json:"role,omitempty"`
+	// To whom or what it was done: the id of a user, a conversation, or another id. Of a sign-in that failed: whose account it was, if there is one.
+	Target  string `protobuf:"bytes,7,opt,name=target,proto3" json:"target,omitempty"`
+	Address string `protobuf:"bytes,8,opt,name=address,proto3" json:"address,omitempty"`
+	// What the device was called, or its id.
+	Device  string `protobuf:"bytes,9,opt,name=device,proto3" json:"device,omitempty"`
+	Session string `protobuf:"bytes,10,opt,name=session,proto3" json:"session,omitempty"`
+	// Empty: it was done. `unknown`: the server does not know what came of it. Otherwise why it was refused.
+	Code string `protobuf:"bytes,11,opt,name=code,proto3" json:"code,omitempty"`
+	// What was asked for, as JSON, without secrets.
+	Detail string `protobuf:"bytes,12,opt,name=detail,proto3" json:"detail,omitempty"`
+	// How often, for failures that are told in one line.
+	Times         uint32 `protobuf:"varint,13,opt,name=times,proto3" json:"times,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AuditEntry) Reset() {
+	*x = AuditEntry{}
+	mi := &file_skein_v1_services_proto_msgTypes[262]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AuditEntry) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AuditEntry) ProtoMessage() {}
+
+func (x *AuditEntry) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[262]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AuditEntry.ProtoReflect.Descriptor instead.
+func (*AuditEntry) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{262}
+}
+
+func (x *AuditEntry) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *AuditEntry) GetAtMs() int64 {
+	if x != nil {
+		return x.AtMs
+	}
+	return 0
+}
+
+func (x *AuditEntry) GetKind() AuditKind {
+	if x != nil {
+		return x.Kind
+	}
+	return AuditKind_AUDIT_KIND_UNSPECIFIED
+}
+
+func (x *AuditEntry) GetAction() string {
+	if x != nil {
+		return x.Action
+	}
+	return ""
+}
+
+func (x *AuditEntry) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *AuditEntry) GetRole() ServerRole {
+	if x != nil {
+		return x.Role
+	}
+	return ServerRole_SERVER_ROLE_UNSPECIFIED
+}
+
+func (x *AuditEntry) GetTarget() string {
+	if x != nil {
+		return x.Target
+	}
+	return ""
+}
+
+func (x *AuditEntry) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *AuditEntry) GetDevice() string {
+	if x != nil {
+		return x.Device
+	}
+	return ""
+}
+
+func (x *AuditEntry) GetSession() string {
+	if x != nil {
+		return x.Session
+	}
+	return ""
+}
+
+func (x *AuditEntry) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *AuditEntry) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+func (x *AuditEntry) GetTimes() uint32 {
+	if x != nil {
+		return x.Times
+	}
+	return 0
+}
+
+type ListAuditLogRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most 1,000, default 100.
+	Limit       uint32 `protobuf:"varint,1,opt,name=limit,proto3" json:"limit,omitempty"`
+	Cursor      string `protobuf:"bytes,2,opt,name=cursor,proto3" json:"cursor,omitempty"`
+	OldestFirst bool   `protobuf:"varint,3,opt,name=oldest_first,json=oldestFirst,proto3" json:"oldest_first,omitempty"`
+	// What is set has to be so.
+	Kind   AuditKind `protobuf:"varint,4,opt,name=kind,proto3,enum=skein.v1.AuditKind" json:"kind,omitempty"`
+	By     string    `protobuf:"bytes,5,opt,name=by,proto3" json:"by,omitempty"`
+	Target string    `protobuf:"bytes,6,opt,name=target,proto3" json:"target,omitempty"`
+	Action string    `protobuf:"bytes,7,opt,name=action,proto3" json:"action,omitempty"`
+	// From then on, and before then.
+	FromMs  int64 `protobuf:"varint,8,opt,name=from_ms,json=fromMs,proto3" json:"from_ms,omitempty"`
+	UntilMs int64 `protobuf:"varint,9,opt,name=until_ms,json=untilMs,proto3" json:"until_ms,omitempty"`
+	// What was refused, or is not known, alone.
+	Failed        bool `protobuf:"varint,10,opt,name=failed,proto3" json:"failed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListAuditLogRequest) Reset() {
+	*x = ListAuditLogRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[263]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListAuditLogRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListAuditLogRequest) ProtoMessage() {}
+
+func (x *ListAuditLogRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[263]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListAuditLogRequest.ProtoReflect.Descriptor instead.
+func (*ListAuditLogRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{263}
+}
+
+func (x *ListAuditLogRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *ListAuditLogRequest) GetCursor() string {
+	if x != nil {
+		return x.Cursor
+	}
+	return ""
+}
+
+func (x *ListAuditLogRequest) GetOldestFirst() bool {
+	if x != nil {
+		return x.OldestFirst
+	}
+	return false
+}
+
+func (x *ListAuditLogRequest) GetKind() AuditKind {
+	if x != nil {
+		return x.Kind
+	}
+	return AuditKind_AUDIT_KIND_UNSPECIFIED
+}
+
+func (x *ListAuditLogRequest) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *ListAuditLogRequest) GetTarget() string {
+	if x != nil {
+		return x.Target
+	}
+	return ""
+}
+
+func (x *ListAuditLogRequest) GetAction() string {
+	if x != nil {
+		return x.Action
+	}
+	return ""
+}
+
+func (x *ListAuditLogRequest) GetFromMs() int64 {
+	if x != nil {
+		return x.FromMs
+	}
+	return 0
+}
+
+func (x *ListAuditLogRequest) GetUntilMs() int64 {
+	if x != nil {
+		return x.UntilMs
+	}
+	return 0
+}
+
+func (x *ListAuditLogRequest) GetFailed() bool {
+	if x != nil {
+		return x.Failed
+	}
+	return false
+}
+
+type ListAuditLogResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Entries       []*AuditEntry          `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
+	Next          string                 `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListAuditLogResponse) Reset() {
+	*x = ListAuditLogResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[264]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListAuditLogResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListAuditLogResponse) ProtoMessage() {}
+
+func (x *ListAuditLogResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[264]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListAuditLogResponse.ProtoReflect.Descriptor instead.
+func (*ListAuditLogResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{264}
+}
+
+func (x *ListAuditLogResponse) GetEntries() []*AuditEntry {
+	if x != nil {
+		return x.Entries
+	}
+	return nil
+}
+
+func (x *ListAuditLogResponse) GetNext() string {
+	if x != nil {
+		return x.Next
+	}
+	return ""
 }
 
 // What administrators see of an account.
@@ -13900,7 +15755,7 @@ type Account struct {
 
 func (x *Account) Reset() {
 	*x = Account{}
-	mi := &file_skein_v1_services_proto_msgTypes[238]
+	mi := &file_skein_v1_services_proto_msgTypes[265]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13912,7 +15767,7 @@ func (x *Account) String() string {
 func (*Account) ProtoMessage() {}
 
 func (x *Account) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[238]
+	mi := &file_skein_v1_services_proto_msgTypes[265]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13925,7 +15780,7 @@ func (x *Account) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Account.ProtoReflect.Descriptor instead.
 func (*Account) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{238}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{265}
 }
 
 func (x *Account) GetUser() *User {
@@ -14018,7 +15873,7 @@ type BanUserRequest struct {
 
 func (x *BanUserRequest) Reset() {
 	*x = BanUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[239]
+	mi := &file_skein_v1_services_proto_msgTypes[266]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14030,7 +15885,7 @@ func (x *BanUserRequest) String() string {
 func (*BanUserRequest) ProtoMessage() {}
 
 func (x *BanUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[239]
+	mi := &file_skein_v1_services_proto_msgTypes[266]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14043,7 +15898,7 @@ func (x *BanUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BanUserRequest.ProtoReflect.Descriptor instead.
 func (*BanUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{239}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{266}
 }
 
 func (x *BanUserRequest) GetUser() string {
@@ -14077,7 +15932,7 @@ type BanUserResponse struct {
 
 func (x *BanUserResponse) Reset() {
 	*x = BanUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[240]
+	mi := &file_skein_v1_services_proto_msgTypes[267]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14089,7 +15944,7 @@ func (x *BanUserResponse) String() string {
 func (*BanUserResponse) ProtoMessage() {}
 
 func (x *BanUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[240]
+	mi := &file_skein_v1_services_proto_msgTypes[267]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14102,7 +15957,7 @@ func (x *BanUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BanUserResponse.ProtoReflect.Descriptor instead.
 func (*BanUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{240}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{267}
 }
 
 func (x *BanUserResponse) GetSessions() uint32 {
@@ -14121,7 +15976,7 @@ type UnbanUserRequest struct {
 
 func (x *UnbanUserRequest) Reset() {
 	*x = UnbanUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[241]
+	mi := &file_skein_v1_services_proto_msgTypes[268]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14133,7 +15988,7 @@ func (x *UnbanUserRequest) String() string {
 func (*UnbanUserRequest) ProtoMessage() {}
 
 func (x *UnbanUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[241]
+	mi := &file_skein_v1_services_proto_msgTypes[268]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14146,7 +16001,7 @@ func (x *UnbanUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnbanUserRequest.ProtoReflect.Descriptor instead.
 func (*UnbanUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{241}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{268}
 }
 
 func (x *UnbanUserRequest) GetUser() string {
@@ -14164,7 +16019,7 @@ type UnbanUserResponse struct {
 
 func (x *UnbanUserResponse) Reset() {
 	*x = UnbanUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[242]
+	mi := &file_skein_v1_services_proto_msgTypes[269]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14176,7 +16031,7 @@ func (x *UnbanUserResponse) String() string {
 func (*UnbanUserResponse) ProtoMessage() {}
 
 func (x *UnbanUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[242]
+	mi := &file_skein_v1_services_proto_msgTypes[269]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14189,7 +16044,7 @@ func (x *UnbanUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnbanUserResponse.ProtoReflect.Descriptor instead.
 func (*UnbanUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{242}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{269}
 }
 
 type SetDisabledRequest struct {
@@ -14202,7 +16057,7 @@ type SetDisabledRequest struct {
 
 func (x *SetDisabledRequest) Reset() {
 	*x = SetDisabledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[243]
+	mi := &file_skein_v1_services_proto_msgTypes[270]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14214,7 +16069,7 @@ func (x *SetDisabledRequest) String() string {
 func (*SetDisabledRequest) ProtoMessage() {}
 
 func (x *SetDisabledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[243]
+	mi := &file_skein_v1_services_proto_msgTypes[270]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14227,7 +16082,7 @@ func (x *SetDisabledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetDisabledRequest.ProtoReflect.Descriptor instead.
 func (*SetDisabledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{243}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{270}
 }
 
 func (x *SetDisabledRequest) GetUser() string {
@@ -14254,7 +16109,7 @@ type SetDisabledResponse struct {
 
 func (x *SetDisabledResponse) Reset() {
 	*x = SetDisabledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[244]
+	mi := &file_skein_v1_services_proto_msgTypes[271]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14266,7 +16121,7 @@ func (x *SetDisabledResponse) String() string {
 func (*SetDisabledResponse) ProtoMessage() {}
 
 func (x *SetDisabledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[244]
+	mi := &file_skein_v1_services_proto_msgTypes[271]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14279,7 +16134,7 @@ func (x *SetDisabledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetDisabledResponse.ProtoReflect.Descriptor instead.
 func (*SetDisabledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{244}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{271}
 }
 
 func (x *SetDisabledResponse) GetSessions() uint32 {
@@ -14300,7 +16155,7 @@ type SetServerRoleRequest struct {
 
 func (x *SetServerRoleRequest) Reset() {
 	*x = SetServerRoleRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[245]
+	mi := &file_skein_v1_services_proto_msgTypes[272]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14312,7 +16167,7 @@ func (x *SetServerRoleRequest) String() string {
 func (*SetServerRoleRequest) ProtoMessage() {}
 
 func (x *SetServerRoleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[245]
+	mi := &file_skein_v1_services_proto_msgTypes[272]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14325,7 +16180,7 @@ func (x *SetServerRoleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetServerRoleRequest.ProtoReflect.Descriptor instead.
 func (*SetServerRoleRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{245}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{272}
 }
 
 func (x *SetServerRoleRequest) GetUser() string {
@@ -14350,7 +16205,7 @@ type SetServerRoleResponse struct {
 
 func (x *SetServerRoleResponse) Reset() {
 	*x = SetServerRoleResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[246]
+	mi := &file_skein_v1_services_proto_msgTypes[273]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14362,7 +16217,7 @@ func (x *SetServerRoleResponse) String() string {
 func (*SetServerRoleResponse) ProtoMessage() {}
 
 func (x *SetServerRoleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[246]
+	mi := &file_skein_v1_services_proto_msgTypes[273]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14375,7 +16230,7 @@ func (x *SetServerRoleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetServerRoleResponse.ProtoReflect.Descriptor instead.
 func (*SetServerRoleResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{246}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{273}
 }
 
 type SetUsernameRequest struct {
@@ -14389,7 +16244,7 @@ type SetUsernameRequest struct {
 
 func (x *SetUsernameRequest) Reset() {
 	*x = SetUsernameRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[247]
+	mi := &file_skein_v1_services_proto_msgTypes[274]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14401,7 +16256,7 @@ func (x *SetUsernameRequest) String() string {
 func (*SetUsernameRequest) ProtoMessage() {}
 
 func (x *SetUsernameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[247]
+	mi := &file_skein_v1_services_proto_msgTypes[274]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14414,7 +16269,7 @@ func (x *SetUsernameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetUsernameRequest.ProtoReflect.Descriptor instead.
 func (*SetUsernameRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{247}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{274}
 }
 
 func (x *SetUsernameRequest) GetUser() string {
@@ -14440,7 +16295,7 @@ type SetUsernameResponse struct {
 
 func (x *SetUsernameResponse) Reset() {
 	*x = SetUsernameResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[248]
+	mi := &file_skein_v1_services_proto_msgTypes[275]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14452,7 +16307,7 @@ func (x *SetUsernameResponse) String() string {
 func (*SetUsernameResponse) ProtoMessage() {}
 
 func (x *SetUsernameResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[248]
+	mi := &file_skein_v1_services_proto_msgTypes[275]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14465,7 +16320,7 @@ func (x *SetUsernameResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetUsernameResponse.ProtoReflect.Descriptor instead.
 func (*SetUsernameResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{248}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{275}
 }
 
 func (x *SetUsernameResponse) GetUser() *User {
@@ -14491,7 +16346,7 @@ type SetStickerPackRequest struct {
 
 func (x *SetStickerPackRequest) Reset() {
 	*x = SetStickerPackRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[249]
+	mi := &file_skein_v1_services_proto_msgTypes[276]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14503,7 +16358,7 @@ func (x *SetStickerPackRequest) String() string {
 func (*SetStickerPackRequest) ProtoMessage() {}
 
 func (x *SetStickerPackRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[249]
+	mi := &file_skein_v1_services_proto_msgTypes[276]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14516,7 +16371,7 @@ func (x *SetStickerPackRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetStickerPackRequest.ProtoReflect.Descriptor instead.
 func (*SetStickerPackRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{249}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{276}
 }
 
 func (x *SetStickerPackRequest) GetName() string {
@@ -14563,7 +16418,7 @@ type NewSticker struct {
 
 func (x *NewSticker) Reset() {
 	*x = NewSticker{}
-	mi := &file_skein_v1_services_proto_msgTypes[250]
+	mi := &file_skein_v1_services_proto_msgTypes[277]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14575,7 +16430,7 @@ func (x *NewSticker) String() string {
 func (*NewSticker) ProtoMessage() {}
 
 func (x *NewSticker) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[250]
+	mi := &file_skein_v1_services_proto_msgTypes[277]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14588,7 +16443,7 @@ func (x *NewSticker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewSticker.ProtoReflect.Descriptor instead.
 func (*NewSticker) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{250}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{277}
 }
 
 func (x *NewSticker) GetName() string {
@@ -14628,7 +16483,7 @@ type SetStickerPackResponse struct {
 
 func (x *SetStickerPackResponse) Reset() {
 	*x = SetStickerPackResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[251]
+	mi := &file_skein_v1_services_proto_msgTypes[278]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14640,7 +16495,7 @@ func (x *SetStickerPackResponse) String() string {
 func (*SetStickerPackResponse) ProtoMessage() {}
 
 func (x *SetStickerPackResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[251]
+	mi := &file_skein_v1_services_proto_msgTypes[278]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14653,7 +16508,7 @@ func (x *SetStickerPackResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetStickerPackResponse.ProtoReflect.Descriptor instead.
 func (*SetStickerPackResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{251}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{278}
 }
 
 func (x *SetStickerPackResponse) GetRevision() uint64 {
@@ -14675,7 +16530,7 @@ type SetCustomEmojiRequest struct {
 
 func (x *SetCustomEmojiRequest) Reset() {
 	*x = SetCustomEmojiRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[252]
+	mi := &file_skein_v1_services_proto_msgTypes[279]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14687,7 +16542,7 @@ func (x *SetCustomEmojiRequest) String() string {
 func (*SetCustomEmojiRequest) ProtoMessage() {}
 
 func (x *SetCustomEmojiRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[252]
+	mi := &file_skein_v1_services_proto_msgTypes[279]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14700,7 +16555,7 @@ func (x *SetCustomEmojiRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetCustomEmojiRequest.ProtoReflect.Descriptor instead.
 func (*SetCustomEmojiRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{252}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{279}
 }
 
 func (x *SetCustomEmojiRequest) GetName() string {
@@ -14726,7 +16581,7 @@ type SetCustomEmojiResponse struct {
 
 func (x *SetCustomEmojiResponse) Reset() {
 	*x = SetCustomEmojiResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[253]
+	mi := &file_skein_v1_services_proto_msgTypes[280]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14738,7 +16593,7 @@ func (x *SetCustomEmojiResponse) String() string {
 func (*SetCustomEmojiResponse) ProtoMessage() {}
 
 func (x *SetCustomEmojiResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[253]
+	mi := &file_skein_v1_services_proto_msgTypes[280]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14751,7 +16606,7 @@ func (x *SetCustomEmojiResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetCustomEmojiResponse.ProtoReflect.Descriptor instead.
 func (*SetCustomEmojiResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{253}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{280}
 }
 
 func (x *SetCustomEmojiResponse) GetRevision() uint64 {
@@ -14774,7 +16629,7 @@ type SetRetentionRequest struct {
 
 func (x *SetRetentionRequest) Reset() {
 	*x = SetRetentionRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[254]
+	mi := &file_skein_v1_services_proto_msgTypes[281]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14786,7 +16641,7 @@ func (x *SetRetentionRequest) String() string {
 func (*SetRetentionRequest) ProtoMessage() {}
 
 func (x *SetRetentionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[254]
+	mi := &file_skein_v1_services_proto_msgTypes[281]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14799,7 +16654,7 @@ func (x *SetRetentionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRetentionRequest.ProtoReflect.Descriptor instead.
 func (*SetRetentionRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{254}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{281}
 }
 
 func (x *SetRetentionRequest) GetConversation() string {
@@ -14831,7 +16686,7 @@ type SetRetentionResponse struct {
 
 func (x *SetRetentionResponse) Reset() {
 	*x = SetRetentionResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[255]
+	mi := &file_skein_v1_services_proto_msgTypes[282]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14843,7 +16698,7 @@ func (x *SetRetentionResponse) String() string {
 func (*SetRetentionResponse) ProtoMessage() {}
 
 func (x *SetRetentionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[255]
+	mi := &file_skein_v1_services_proto_msgTypes[282]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14856,7 +16711,7 @@ func (x *SetRetentionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRetentionResponse.ProtoReflect.Descriptor instead.
 func (*SetRetentionResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{255}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{282}
 }
 
 type GetRetentionRequest struct {
@@ -14868,7 +16723,7 @@ type GetRetentionRequest struct {
 
 func (x *GetRetentionRequest) Reset() {
 	*x = GetRetentionRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[256]
+	mi := &file_skein_v1_services_proto_msgTypes[283]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14880,7 +16735,7 @@ func (x *GetRetentionRequest) String() string {
 func (*GetRetentionRequest) ProtoMessage() {}
 
 func (x *GetRetentionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[256]
+	mi := &file_skein_v1_services_proto_msgTypes[283]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14893,7 +16748,7 @@ func (x *GetRetentionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRetentionRequest.ProtoReflect.Descriptor instead.
 func (*GetRetentionRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{256}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{283}
 }
 
 func (x *GetRetentionRequest) GetConversation() string {
@@ -14916,7 +16771,7 @@ type GetRetentionResponse struct {
 
 func (x *GetRetentionResponse) Reset() {
 	*x = GetRetentionResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[257]
+	mi := &file_skein_v1_services_proto_msgTypes[284]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14928,7 +16783,7 @@ func (x *GetRetentionResponse) String() string {
 func (*GetRetentionResponse) ProtoMessage() {}
 
 func (x *GetRetentionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[257]
+	mi := &file_skein_v1_services_proto_msgTypes[284]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14941,7 +16796,7 @@ func (x *GetRetentionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRetentionResponse.ProtoReflect.Descriptor instead.
 func (*GetRetentionResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{257}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{284}
 }
 
 func (x *GetRetentionResponse) GetKind() RetentionKind {
@@ -14976,7 +16831,7 @@ type ClaimAdminRequest struct {
 
 func (x *ClaimAdminRequest) Reset() {
 	*x = ClaimAdminRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[258]
+	mi := &file_skein_v1_services_proto_msgTypes[285]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14988,7 +16843,7 @@ func (x *ClaimAdminRequest) String() string {
 func (*ClaimAdminRequest) ProtoMessage() {}
 
 func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[258]
+	mi := &file_skein_v1_services_proto_msgTypes[285]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15001,7 +16856,7 @@ func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminRequest.ProtoReflect.Descriptor instead.
 func (*ClaimAdminRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{258}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{285}
 }
 
 func (x *ClaimAdminRequest) GetCode() string {
@@ -15034,7 +16889,7 @@ type ClaimAdminResponse struct {
 
 func (x *ClaimAdminResponse) Reset() {
 	*x = ClaimAdminResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[259]
+	mi := &file_skein_v1_services_proto_msgTypes[286]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15046,7 +16901,7 @@ func (x *ClaimAdminResponse) String() string {
 func (*ClaimAdminResponse) ProtoMessage() {}
 
 func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[259]
+	mi := &file_skein_v1_services_proto_msgTypes[286]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15059,7 +16914,7 @@ func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminResponse.ProtoReflect.Descriptor instead.
 func (*ClaimAdminResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{259}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{286}
 }
 
 func (x *ClaimAdminResponse) GetTokens() *Tokens {
@@ -15085,7 +16940,7 @@ type MintTokenRequest struct {
 
 func (x *MintTokenRequest) Reset() {
 	*x = MintTokenRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[260]
+	mi := &file_skein_v1_services_proto_msgTypes[287]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15097,7 +16952,7 @@ func (x *MintTokenRequest) String() string {
 func (*MintTokenRequest) ProtoMessage() {}
 
 func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[260]
+	mi := &file_skein_v1_services_proto_msgTypes[287]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15110,7 +16965,7 @@ func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenRequest.ProtoReflect.Descriptor instead.
 func (*MintTokenRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{260}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{287}
 }
 
 func (x *MintTokenRequest) GetUser() string {
@@ -15150,7 +17005,7 @@ type MintTokenResponse struct {
 
 func (x *MintTokenResponse) Reset() {
 	*x = MintTokenResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[261]
+	mi := &file_skein_v1_services_proto_msgTypes[288]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15162,7 +17017,7 @@ func (x *MintTokenResponse) String() string {
 func (*MintTokenResponse) ProtoMessage() {}
 
 func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[261]
+	mi := &file_skein_v1_services_proto_msgTypes[288]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15175,7 +17030,7 @@ func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenResponse.ProtoReflect.Descriptor instead.
 func (*MintTokenResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{261}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{288}
 }
 
 func (x *MintTokenResponse) GetTokens() *Tokens {
@@ -15196,7 +17051,7 @@ type CreateUserRequest struct {
 
 func (x *CreateUserRequest) Reset() {
 	*x = CreateUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[262]
+	mi := &file_skein_v1_services_proto_msgTypes[289]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15208,7 +17063,7 @@ func (x *CreateUserRequest) String() string {
 func (*CreateUserRequest) ProtoMessage() {}
 
 func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[262]
+	mi := &file_skein_v1_services_proto_msgTypes[289]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15221,7 +17076,7 @@ func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserRequest.ProtoReflect.Descriptor instead.
 func (*CreateUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{262}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{289}
 }
 
 func (x *CreateUserRequest) GetUsername() string {
@@ -15254,7 +17109,7 @@ type CreateUserResponse struct {
 
 func (x *CreateUserResponse) Reset() {
 	*x = CreateUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[263]
+	mi := &file_skein_v1_services_proto_msgTypes[290]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15266,7 +17121,7 @@ func (x *CreateUserResponse) String() string {
 func (*CreateUserResponse) ProtoMessage() {}
 
 func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[263]
+	mi := &file_skein_v1_services_proto_msgTypes[290]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15279,7 +17134,7 @@ func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserResponse.ProtoReflect.Descriptor instead.
 func (*CreateUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{263}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{290}
 }
 
 func (x *CreateUserResponse) GetUser() *User {
@@ -15308,7 +17163,7 @@ type ListUsersRequest struct {
 
 func (x *ListUsersRequest) Reset() {
 	*x = ListUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[264]
+	mi := &file_skein_v1_services_proto_msgTypes[291]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15320,7 +17175,7 @@ func (x *ListUsersRequest) String() string {
 func (*ListUsersRequest) ProtoMessage() {}
 
 func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[264]
+	mi := &file_skein_v1_services_proto_msgTypes[291]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15333,7 +17188,7 @@ func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersRequest.ProtoReflect.Descriptor instead.
 func (*ListUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{264}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{291}
 }
 
 func (x *ListUsersRequest) GetLimit() uint32 {
@@ -15390,7 +17245,7 @@ type ListUsersResponse struct {
 
 func (x *ListUsersResponse) Reset() {
 	*x = ListUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[265]
+	mi := &file_skein_v1_services_proto_msgTypes[292]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15402,7 +17257,7 @@ func (x *ListUsersResponse) String() string {
 func (*ListUsersResponse) ProtoMessage() {}
 
 func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[265]
+	mi := &file_skein_v1_services_proto_msgTypes[292]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15415,7 +17270,7 @@ func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersResponse.ProtoReflect.Descriptor instead.
 func (*ListUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{265}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{292}
 }
 
 func (x *ListUsersResponse) GetUsers() []*User {
@@ -15448,7 +17303,7 @@ type ListUserSessionsRequest struct {
 
 func (x *ListUserSessionsRequest) Reset() {
 	*x = ListUserSessionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[266]
+	mi := &file_skein_v1_services_proto_msgTypes[293]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15460,7 +17315,7 @@ func (x *ListUserSessionsRequest) String() string {
 func (*ListUserSessionsRequest) ProtoMessage() {}
 
 func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[266]
+	mi := &file_skein_v1_services_proto_msgTypes[293]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15473,7 +17328,7 @@ func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{266}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{293}
 }
 
 func (x *ListUserSessionsRequest) GetUser() string {
@@ -15492,7 +17347,7 @@ type ListUserSessionsResponse struct {
 
 func (x *ListUserSessionsResponse) Reset() {
 	*x = ListUserSessionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[267]
+	mi := &file_skein_v1_services_proto_msgTypes[294]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15504,7 +17359,7 @@ func (x *ListUserSessionsResponse) String() string {
 func (*ListUserSessionsResponse) ProtoMessage() {}
 
 func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[267]
+	mi := &file_skein_v1_services_proto_msgTypes[294]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15517,7 +17372,7 @@ func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{267}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{294}
 }
 
 func (x *ListUserSessionsResponse) GetSessions() []*Session {
@@ -15538,7 +17393,7 @@ type KickUserRequest struct {
 
 func (x *KickUserRequest) Reset() {
 	*x = KickUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[268]
+	mi := &file_skein_v1_services_proto_msgTypes[295]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15550,7 +17405,7 @@ func (x *KickUserRequest) String() string {
 func (*KickUserRequest) ProtoMessage() {}
 
 func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[268]
+	mi := &file_skein_v1_services_proto_msgTypes[295]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15563,7 +17418,7 @@ func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserRequest.ProtoReflect.Descriptor instead.
 func (*KickUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{268}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{295}
 }
 
 func (x *KickUserRequest) GetUser() string {
@@ -15589,7 +17444,7 @@ type KickUserResponse struct {
 
 func (x *KickUserResponse) Reset() {
 	*x = KickUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[269]
+	mi := &file_skein_v1_services_proto_msgTypes[296]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15601,7 +17456,7 @@ func (x *KickUserResponse) String() string {
 func (*KickUserResponse) ProtoMessage() {}
 
 func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[269]
+	mi := &file_skein_v1_services_proto_msgTypes[296]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15614,7 +17469,7 @@ func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserResponse.ProtoReflect.Descriptor instead.
 func (*KickUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{269}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{296}
 }
 
 func (x *KickUserResponse) GetSessions() uint32 {
@@ -15635,7 +17490,7 @@ type EraseUserRequest struct {
 
 func (x *EraseUserRequest) Reset() {
 	*x = EraseUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[270]
+	mi := &file_skein_v1_services_proto_msgTypes[297]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15647,7 +17502,7 @@ func (x *EraseUserRequest) String() string {
 func (*EraseUserRequest) ProtoMessage() {}
 
 func (x *EraseUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[270]
+	mi := &file_skein_v1_services_proto_msgTypes[297]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15660,7 +17515,7 @@ func (x *EraseUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EraseUserRequest.ProtoReflect.Descriptor instead.
 func (*EraseUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{270}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{297}
 }
 
 func (x *EraseUserRequest) GetUser() string {
@@ -15690,7 +17545,7 @@ type EraseUserResponse struct {
 
 func (x *EraseUserResponse) Reset() {
 	*x = EraseUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[271]
+	mi := &file_skein_v1_services_proto_msgTypes[298]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15702,7 +17557,7 @@ func (x *EraseUserResponse) String() string {
 func (*EraseUserResponse) ProtoMessage() {}
 
 func (x *EraseUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[271]
+	mi := &file_skein_v1_services_proto_msgTypes[298]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15715,7 +17570,7 @@ func (x *EraseUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EraseUserResponse.ProtoReflect.Descriptor instead.
 func (*EraseUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{271}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{298}
 }
 
 func (x *EraseUserResponse) GetMessages() bool {
@@ -15748,7 +17603,7 @@ type ExportUserRequest struct {
 
 func (x *ExportUserRequest) Reset() {
 	*x = ExportUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[272]
+	mi := &file_skein_v1_services_proto_msgTypes[299]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15760,7 +17615,7 @@ func (x *ExportUserRequest) String() string {
 func (*ExportUserRequest) ProtoMessage() {}
 
 func (x *ExportUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[272]
+	mi := &file_skein_v1_services_proto_msgTypes[299]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15773,7 +17628,7 @@ func (x *ExportUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportUserRequest.ProtoReflect.Descriptor instead.
 func (*ExportUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{272}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{299}
 }
 
 func (x *ExportUserRequest) GetUser() string {
@@ -15794,7 +17649,7 @@ type ExportUserResponse struct {
 
 func (x *ExportUserResponse) Reset() {
 	*x = ExportUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[273]
+	mi := &file_skein_v1_services_proto_msgTypes[300]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15806,7 +17661,7 @@ func (x *ExportUserResponse) String() string {
 func (*ExportUserResponse) ProtoMessage() {}
 
 func (x *ExportUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[273]
+	mi := &file_skein_v1_services_proto_msgTypes[300]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15819,7 +17674,7 @@ func (x *ExportUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportUserResponse.ProtoReflect.Descriptor instead.
 func (*ExportUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{273}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{300}
 }
 
 func (x *ExportUserResponse) GetPath() string {
@@ -15853,7 +17708,7 @@ type CreateGroupForRequest struct {
 
 func (x *CreateGroupForRequest) Reset() {
 	*x = CreateGroupForRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[274]
+	mi := &file_skein_v1_services_proto_msgTypes[301]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15865,7 +17720,7 @@ func (x *CreateGroupForRequest) String() string {
 func (*CreateGroupForRequest) ProtoMessage() {}
 
 func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[274]
+	mi := &file_skein_v1_services_proto_msgTypes[301]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15878,7 +17733,7 @@ func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForRequest.ProtoReflect.Descriptor instead.
 func (*CreateGroupForRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{274}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{301}
 }
 
 func (x *CreateGroupForRequest) GetId() string {
@@ -15925,7 +17780,7 @@ type CreateGroupForResponse struct {
 
 func (x *CreateGroupForResponse) Reset() {
 	*x = CreateGroupForResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[275]
+	mi := &file_skein_v1_services_proto_msgTypes[302]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15937,7 +17792,7 @@ func (x *CreateGroupForResponse) String() string {
 func (*CreateGroupForResponse) ProtoMessage() {}
 
 func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[275]
+	mi := &file_skein_v1_services_proto_msgTypes[302]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15950,7 +17805,7 @@ func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForResponse.ProtoReflect.Descriptor instead.
 func (*CreateGroupForResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{275}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{302}
 }
 
 func (x *CreateGroupForResponse) GetGroup() *Group {
@@ -15977,7 +17832,7 @@ type RegistrationLink struct {
 
 func (x *RegistrationLink) Reset() {
 	*x = RegistrationLink{}
-	mi := &file_skein_v1_services_proto_msgTypes[276]
+	mi := &file_skein_v1_services_proto_msgTypes[303]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15989,7 +17844,7 @@ func (x *RegistrationLink) String() string {
 func (*RegistrationLink) ProtoMessage() {}
 
 func (x *RegistrationLink) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[276]
+	mi := &file_skein_v1_services_proto_msgTypes[303]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -16002,7 +17857,7 @@ func (x *RegistrationLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegistrationLink.ProtoReflect.Descriptor instead.
 func (*RegistrationLink) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{276}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{303}
 }
 
 func (x *RegistrationLink) GetId() string {
@@ -16068,7 +17923,7 @@ type CreateRegistrationLinkRequest struct {
 
 func (x *CreateRegistrationLinkRequest) Reset() {
 	*x = CreateRegistrationLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[277]
+	mi := &file_skein_v1_services_proto_msgTypes[304]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -16080,7 +17935,7 @@ func (x *CreateRegistrationLinkRequest) String() string {
 func (*CreateRegistrationLinkRequest) ProtoMessage() {}
 
 func (x *CreateRegistrationLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[277]
+	mi := &file_skein_v1_services_proto_msgTypes[304]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -16093,7 +17948,7 @@ func (x *CreateRegistrationLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateRegistrationLinkRequest.ProtoReflect.Descriptor instead.
 func (*CreateRegistrationLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{277}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{304}
 }
 
 func (x *CreateRegistrationLinkRequest) GetNote() string {
@@ -16126,7 +17981,7 @@ type CreateRegistrationLinkResponse struct {
 
 func (x *CreateRegistrationLinkResponse) Reset() {
 	*x = CreateRegistrationLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[278]
+	mi := &file_skein_v1_services_proto_msgTypes[305]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -16138,7 +17993,7 @@ func (x *CreateRegistrationLinkResponse) String() string {
 func (*CreateRegistrationLinkResponse) ProtoMessage() {}
 
 func (x *CreateRegistrationLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[278]
+	mi := &file_skein_v1_services_proto_msgTypes[305]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -16151,7 +18006,7 @@ func (x *CreateRegistrationLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateRegistrationLinkResponse.ProtoReflect.Descriptor instead.
 func (*CreateRegistrationLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{278}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{305}
 }
 
 func (x *CreateRegistrationLinkResponse) GetLink() *RegistrationLink {
@@ -16169,7 +18024,7 @@ type ListRegistrationLinksRequest struct {
 
 func (x *ListRegistrationLinksRequest) Reset() {
 	*x = ListRegistrationLinksRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[279]
+	mi := &file_skein_v1_services_proto_msgTypes[306]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -16181,7 +18036,7 @@ func (x *ListRegistrationLinksRequest) String() string {
 func (*ListRegistrationLinksRequest) ProtoMessage() {}
 
 func (x *ListRegistrationLinksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[279]
+	mi := &file_skein_v1_services_proto_msgTypes[306]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -16194,7 +18049,7 @@ func (x *ListRegistrationLinksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRegistrationLinksRequest.ProtoReflect.Descriptor instead.
 func (*ListRegistrationLinksRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{279}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{306}
 }
 
 type ListRegistrationLinksResponse struct {
@@ -16206,7 +18061,7 @@ type ListRegistrationLinksResponse struct {
 
 func (x *ListRegistrationLinksResponse) Reset() {
 	*x = ListRegistrationLinksResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[280]
+	mi := &file_skein_v1_services_proto_msgTypes[307]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -16218,7 +18073,7 @@ func (x *ListRegistrationLinksResponse) String() string {
 func (*ListRegistrationLinksResponse) ProtoMessage() {}
 
 func (x *ListRegistrationLinksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[280]
+	mi := &file_skein_v1_services_proto_msgTypes[307]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -16231,7 +18086,7 @@ func (x *ListRegistrationLinksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRegistrationLinksResponse.ProtoReflect.Descriptor instead.
 func (*ListRegistrationLinksResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{280}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{307}
 }
 
 func (x *ListRegistrationLinksResponse) GetLinks() []*RegistrationLink {
@@ -16250,7 +18105,7 @@ type RevokeRegistrationLinkRequest struct {
 
 func (x *RevokeRegistrationLinkRequest) Reset() {
 	*x = RevokeRegistrationLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[281]
+	mi := &file_skein_v1_services_proto_msgTypes[308]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -16262,7 +18117,7 @@ func (x *RevokeRegistrationLinkRequest) String() string {
 func (*RevokeRegistrationLinkRequest) ProtoMessage() {}
 
 func (x *RevokeRegistrationLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[281]
+	mi := &file_skein_v1_services_proto_msgTypes[308]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -16275,7 +18130,7 @@ func (x *RevokeRegistrationLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeRegistrationLinkRequest.ProtoReflect.Descriptor instead.
 func (*RevokeRegistrationLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{281}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{308}
 }
 
 func (x *RevokeRegistrationLinkRequest) GetId() string {
@@ -16293,7 +18148,7 @@ type RevokeRegistrationLinkResponse struct {
 
 func (x *RevokeRegistrationLinkResponse) Reset() {
 	*x = RevokeRegistrationLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[282]
+	mi := &file_skein_v1_services_proto_msgTypes[309]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -16305,7 +18160,7 @@ func (x *RevokeRegistrationLinkResponse) String() string {
 func (*RevokeRegistrationLinkResponse) ProtoMessage() {}
 
 func (x *RevokeRegistrationLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[282]
+	mi := &file_skein_v1_services_proto_msgTypes[309]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -16318,7 +18173,7 @@ func (x *RevokeRegistrationLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeRegistrationLinkResponse.ProtoReflect.Descriptor instead.
 func (*RevokeRegistrationLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{282}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{309}
 }
 
 type CreateResetLinkRequest struct {
@@ -16335,7 +18190,7 @@ type CreateResetLinkRequest struct {
 
 func (x *CreateResetLinkRequest) Reset() {
 	*x = CreateResetLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[283]
+	mi := &file_skein_v1_services_proto_msgTypes[310]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -16347,7 +18202,7 @@ func (x *CreateResetLinkRequest) String() string {
 func (*CreateResetLinkRequest) ProtoMessage() {}
 
 func (x *CreateResetLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[283]
+	mi := &file_skein_v1_services_proto_msgTypes[310]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -16360,7 +18215,7 @@ func (x *CreateResetLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateResetLinkRequest.ProtoReflect.Descriptor instead.
 func (*CreateResetLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{283}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{310}
 }
 
 func (x *CreateResetLinkRequest) GetUser() string {
@@ -16394,7 +18249,7 @@ type CreateResetLinkResponse struct {
 
 func (x *CreateResetLinkResponse) Reset() {
 	*x = CreateResetLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[284]
+	mi := &file_skein_v1_services_proto_msgTypes[311]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -16406,7 +18261,7 @@ func (x *CreateResetLinkResponse) String() string {
 func (*CreateResetLinkResponse) ProtoMessage() {}
 
 func (x *CreateResetLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[284]
+	mi := &file_skein_v1_services_proto_msgTypes[311]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -16419,7 +18274,7 @@ func (x *CreateResetLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateResetLinkResponse.ProtoReflect.Descriptor instead.
 func (*CreateResetLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{284}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{311}
 }
 
 func (x *CreateResetLinkResponse) GetCode() string {
@@ -16440,7 +18295,16 @@ var File_skein_v1_services_proto protoreflect.FileDescriptor
 
 const file_skein_v1_services_proto_rawDesc = "" +
 	"\n" +
-	"\x17skein/v1/services.proto\x12\bskein.v1\x1a\x14skein/v1/entry.proto\x1a\x15skein/v1/frames.proto\"\x0e\n" +
+	"\x17skein/v1/services.proto\x12\bskein.v1\x1a\x14skein/v1/entry.proto\x1a\x15skein/v1/frames.proto\"\x92\x01\n" +
+	"\n" +
+	"ServerInfo\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
+	"\apicture\x18\x02 \x01(\tR\apicture\x12>\n" +
+	"\fregistration\x18\x03 \x01(\x0e2\x1a.skein.v1.RegistrationModeR\fregistration\x12\x16\n" +
+	"\x06guests\x18\x04 \x01(\bR\x06guests\"\x16\n" +
+	"\x14GetServerInfoRequest\"A\n" +
+	"\x15GetServerInfoResponse\x12(\n" +
+	"\x04info\x18\x01 \x01(\v2\x14.skein.v1.ServerInfoR\x04info\"\x0e\n" +
 	"\fGetMeRequest\"\xa2\x03\n" +
 	"\rGetMeResponse\x12\"\n" +
 	"\x04user\x18\x01 \x01(\v2\x0e.skein.v1.UserR\x04user\x12\x18\n" +
@@ -16998,7 +18862,13 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\buntil_ms\x18\x02 \x01(\x03R\auntilMs\"$\n" +
 	"\x12DeleteMediaRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"\x15\n" +
-	"\x13DeleteMediaResponse\"\x89\x04\n" +
+	"\x13DeleteMediaResponse\"\x90\x01\n" +
+	"\x14ReportMessageRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12.\n" +
+	"\x06reason\x18\x03 \x01(\x0e2\x16.skein.v1.ReportReasonR\x06reason\x12\x12\n" +
+	"\x04text\x18\x04 \x01(\tR\x04text\"\x17\n" +
+	"\x15ReportMessageResponse\"\x89\x04\n" +
 	"\x12SendMessageRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\fR\x02id\x12+\n" +
@@ -17324,7 +19194,108 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\bsettings\x18\x01 \x01(\v2\x16.skein.v1.PushSettingsR\bsettings\"L\n" +
 	"\x16SetPushSettingsRequest\x122\n" +
 	"\bsettings\x18\x01 \x01(\v2\x16.skein.v1.PushSettingsR\bsettings\"\x19\n" +
-	"\x17SetPushSettingsResponse\"\x88\x03\n" +
+	"\x17SetPushSettingsResponse\"\xa7\x01\n" +
+	"\x18SetServerSettingsRequest\x12\x17\n" +
+	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x88\x01\x01\x12\x1d\n" +
+	"\apicture\x18\x02 \x01(\tH\x01R\apicture\x88\x01\x01\x12>\n" +
+	"\fregistration\x18\x03 \x01(\x0e2\x1a.skein.v1.RegistrationModeR\fregistrationB\a\n" +
+	"\x05_nameB\n" +
+	"\n" +
+	"\b_picture\"E\n" +
+	"\x19SetServerSettingsResponse\x12(\n" +
+	"\x04info\x18\x01 \x01(\v2\x14.skein.v1.ServerInfoR\x04info\"W\n" +
+	"\x11ListGroupsRequest\x12\x14\n" +
+	"\x05limit\x18\x01 \x01(\rR\x05limit\x12\x16\n" +
+	"\x06cursor\x18\x02 \x01(\tR\x06cursor\x12\x14\n" +
+	"\x05query\x18\x03 \x01(\tR\x05query\"Q\n" +
+	"\x12ListGroupsResponse\x12'\n" +
+	"\x06groups\x18\x01 \x03(\v2\x0f.skein.v1.GroupR\x06groups\x12\x12\n" +
+	"\x04next\x18\x02 \x01(\tR\x04next\"g\n" +
+	"\x13InspectGroupRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x14\n" +
+	"\x05limit\x18\x02 \x01(\rR\x05limit\x12\x16\n" +
+	"\x06cursor\x18\x03 \x01(\tR\x06cursor\"}\n" +
+	"\x14InspectGroupResponse\x12%\n" +
+	"\x05group\x18\x01 \x01(\v2\x0f.skein.v1.GroupR\x05group\x12*\n" +
+	"\amembers\x18\x02 \x03(\v2\x10.skein.v1.MemberR\amembers\x12\x12\n" +
+	"\x04next\x18\x03 \x01(\tR\x04next\"N\n" +
+	"\x14SetGroupOwnerRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x12\n" +
+	"\x04user\x18\x02 \x01(\tR\x04user\"\x17\n" +
+	"\x15SetGroupOwnerResponse\"7\n" +
+	"\x11CloseGroupRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\"\x14\n" +
+	"\x12CloseGroupResponse\"\x82\x03\n" +
+	"\x06Report\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\"\n" +
+	"\fconversation\x18\x02 \x01(\tR\fconversation\x12\x10\n" +
+	"\x03seq\x18\x03 \x01(\x04R\x03seq\x12\x16\n" +
+	"\x06author\x18\x04 \x01(\tR\x06author\x12\x1a\n" +
+	"\breporter\x18\x05 \x01(\tR\breporter\x12.\n" +
+	"\x06reason\x18\x06 \x01(\x0e2\x16.skein.v1.ReportReasonR\x06reason\x12\x12\n" +
+	"\x04text\x18\a \x01(\tR\x04text\x12\x12\n" +
+	"\x04said\x18\b \x01(\tR\x04said\x12\"\n" +
+	"\rcreated_at_ms\x18\t \x01(\x03R\vcreatedAtMs\x12+\n" +
+	"\x05state\x18\n" +
+	" \x01(\x0e2\x15.skein.v1.ReportStateR\x05state\x12\x1d\n" +
+	"\n" +
+	"decided_by\x18\v \x01(\tR\tdecidedBy\x12\"\n" +
+	"\rdecided_at_ms\x18\f \x01(\x03R\vdecidedAtMs\x12\x12\n" +
+	"\x04note\x18\r \x01(\tR\x04note\"\x87\x01\n" +
+	"\x12ListReportsRequest\x12\x14\n" +
+	"\x05limit\x18\x01 \x01(\rR\x05limit\x12\x16\n" +
+	"\x06cursor\x18\x02 \x01(\tR\x06cursor\x12+\n" +
+	"\x05state\x18\x03 \x01(\x0e2\x15.skein.v1.ReportStateR\x05state\x12\x16\n" +
+	"\x06author\x18\x04 \x01(\tR\x06author\"U\n" +
+	"\x13ListReportsResponse\x12*\n" +
+	"\areports\x18\x01 \x03(\v2\x10.skein.v1.ReportR\areports\x12\x12\n" +
+	"\x04next\x18\x02 \x01(\tR\x04next\":\n" +
+	"\x10GetReportRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
+	"\x06around\x18\x02 \x01(\rR\x06around\"h\n" +
+	"\x11GetReportResponse\x12(\n" +
+	"\x06report\x18\x01 \x01(\v2\x10.skein.v1.ReportR\x06report\x12)\n" +
+	"\aentries\x18\x02 \x03(\v2\x0f.skein.v1.EntryR\aentries\"f\n" +
+	"\x13DecideReportRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12+\n" +
+	"\x05state\x18\x02 \x01(\x0e2\x15.skein.v1.ReportStateR\x05state\x12\x12\n" +
+	"\x04note\x18\x03 \x01(\tR\x04note\"\x16\n" +
+	"\x14DecideReportResponse\"N\n" +
+	"\x16TakeBackMessageRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\"\x19\n" +
+	"\x17TakeBackMessageResponse\"\xd2\x02\n" +
+	"\n" +
+	"AuditEntry\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x13\n" +
+	"\x05at_ms\x18\x02 \x01(\x03R\x04atMs\x12'\n" +
+	"\x04kind\x18\x03 \x01(\x0e2\x13.skein.v1.AuditKindR\x04kind\x12\x16\n" +
+	"\x06action\x18\x04 \x01(\tR\x06action\x12\x0e\n" +
+	"\x02by\x18\x05 \x01(\tR\x02by\x12(\n" +
+	"\x04role\x18\x06 \x01(\x0e2\x14.skein.v1.ServerRoleR\x04role\x12\x16\n" +
+	"\x06target\x18\a \x01(\tR\x06target\x12\x18\n" +
+	"\aaddress\x18\b \x01(\tR\aaddress\x12\x16\n" +
+	"\x06device\x18\t \x01(\tR\x06device\x12\x18\n" +
+	"\asession\x18\n" +
+	" \x01(\tR\asession\x12\x12\n" +
+	"\x04code\x18\v \x01(\tR\x04code\x12\x16\n" +
+	"\x06detail\x18\f \x01(\tR\x06detail\x12\x14\n" +
+	"\x05times\x18\r \x01(\rR\x05times\"\x9b\x02\n" +
+	"\x13ListAuditLogRequest\x12\x14\n" +
+	"\x05limit\x18\x01 \x01(\rR\x05limit\x12\x16\n" +
+	"\x06cursor\x18\x02 \x01(\tR\x06cursor\x12!\n" +
+	"\foldest_first\x18\x03 \x01(\bR\voldestFirst\x12'\n" +
+	"\x04kind\x18\x04 \x01(\x0e2\x13.skein.v1.AuditKindR\x04kind\x12\x0e\n" +
+	"\x02by\x18\x05 \x01(\tR\x02by\x12\x16\n" +
+	"\x06target\x18\x06 \x01(\tR\x06target\x12\x16\n" +
+	"\x06action\x18\a \x01(\tR\x06action\x12\x17\n" +
+	"\afrom_ms\x18\b \x01(\x03R\x06fromMs\x12\x19\n" +
+	"\buntil_ms\x18\t \x01(\x03R\auntilMs\x12\x16\n" +
+	"\x06failed\x18\n" +
+	" \x01(\bR\x06failed\"Z\n" +
+	"\x14ListAuditLogResponse\x12.\n" +
+	"\aentries\x18\x01 \x03(\v2\x14.skein.v1.AuditEntryR\aentries\x12\x12\n" +
+	"\x04next\x18\x02 \x01(\tR\x04next\"\x88\x03\n" +
 	"\aAccount\x12\"\n" +
 	"\x04user\x18\x01 \x01(\v2\x0e.skein.v1.UserR\x04user\x12(\n" +
 	"\x04role\x18\x02 \x01(\x0e2\x14.skein.v1.ServerRoleR\x04role\x12,\n" +
@@ -17482,7 +19453,12 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"lifetimeMs\"Q\n" +
 	"\x17CreateResetLinkResponse\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\"\n" +
-	"\rexpires_at_ms\x18\x02 \x01(\x03R\vexpiresAtMs*\x8b\x01\n" +
+	"\rexpires_at_ms\x18\x02 \x01(\x03R\vexpiresAtMs*\x91\x01\n" +
+	"\x10RegistrationMode\x12!\n" +
+	"\x1dREGISTRATION_MODE_UNSPECIFIED\x10\x00\x12\x1a\n" +
+	"\x16REGISTRATION_MODE_OPEN\x10\x01\x12 \n" +
+	"\x1cREGISTRATION_MODE_INVITATION\x10\x02\x12\x1c\n" +
+	"\x18REGISTRATION_MODE_CLOSED\x10\x03*\x8b\x01\n" +
 	"\n" +
 	"ServerRole\x12\x1b\n" +
 	"\x17SERVER_ROLE_UNSPECIFIED\x10\x00\x12\x17\n" +
@@ -17516,12 +19492,27 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x15CONTACT_STATE_CONTACT\x10\x01\x12\x17\n" +
 	"\x13CONTACT_STATE_ASKED\x10\x02\x12\x19\n" +
 	"\x15CONTACT_STATE_ASKS_ME\x10\x03\x12\x16\n" +
-	"\x12CONTACT_STATE_NONE\x10\x04*\x87\x01\n" +
+	"\x12CONTACT_STATE_NONE\x10\x04*\x92\x01\n" +
+	"\fReportReason\x12\x1d\n" +
+	"\x19REPORT_REASON_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12REPORT_REASON_SPAM\x10\x01\x12\x17\n" +
+	"\x13REPORT_REASON_ABUSE\x10\x02\x12\x19\n" +
+	"\x15REPORT_REASON_ILLEGAL\x10\x03\x12\x17\n" +
+	"\x13REPORT_REASON_OTHER\x10\x04*\x87\x01\n" +
 	"\x0eScheduledState\x12\x1f\n" +
 	"\x1bSCHEDULED_STATE_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17SCHEDULED_STATE_WAITING\x10\x01\x12\x1b\n" +
 	"\x17SCHEDULED_STATE_SENDING\x10\x02\x12\x1a\n" +
-	"\x16SCHEDULED_STATE_FAILED\x10\x03*\x98\x01\n" +
+	"\x16SCHEDULED_STATE_FAILED\x10\x03*y\n" +
+	"\vReportState\x12\x1c\n" +
+	"\x18REPORT_STATE_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11REPORT_STATE_OPEN\x10\x01\x12\x19\n" +
+	"\x15REPORT_STATE_RESOLVED\x10\x02\x12\x1a\n" +
+	"\x16REPORT_STATE_DISMISSED\x10\x03*U\n" +
+	"\tAuditKind\x12\x1a\n" +
+	"\x16AUDIT_KIND_UNSPECIFIED\x10\x00\x12\x14\n" +
+	"\x10AUDIT_KIND_ADMIN\x10\x01\x12\x16\n" +
+	"\x12AUDIT_KIND_SIGN_IN\x10\x02*\x98\x01\n" +
 	"\fAccountState\x12\x1d\n" +
 	"\x19ACCOUNT_STATE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14ACCOUNT_STATE_ACTIVE\x10\x01\x12\x18\n" +
@@ -17531,7 +19522,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\rRetentionKind\x12\x1e\n" +
 	"\x1aRETENTION_KIND_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13RETENTION_KIND_TIME\x10\x01\x12\x1a\n" +
-	"\x16RETENTION_KIND_FOREVER\x10\x022\xfa\x10\n" +
+	"\x16RETENTION_KIND_FOREVER\x10\x022\xcc\x11\n" +
 	"\x0eAccountService\x12A\n" +
 	"\bRegister\x12\x19.skein.v1.RegisterRequest\x1a\x1a.skein.v1.RegisterResponse\x128\n" +
 	"\x05Login\x12\x16.skein.v1.LoginRequest\x1a\x17.skein.v1.LoginResponse\x12>\n" +
@@ -17559,7 +19550,8 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x0eChangeUsername\x12\x1f.skein.v1.ChangeUsernameRequest\x1a .skein.v1.ChangeUsernameResponse\x12P\n" +
 	"\rRegisterGuest\x12\x1e.skein.v1.RegisterGuestRequest\x1a\x1f.skein.v1.RegisterGuestResponse\x12M\n" +
 	"\fUpgradeGuest\x12\x1d.skein.v1.UpgradeGuestRequest\x1a\x1e.skein.v1.UpgradeGuestResponse\x128\n" +
-	"\x05GetMe\x12\x16.skein.v1.GetMeRequest\x1a\x17.skein.v1.GetMeResponse2\xb1\x02\n" +
+	"\x05GetMe\x12\x16.skein.v1.GetMeRequest\x1a\x17.skein.v1.GetMeResponse\x12P\n" +
+	"\rGetServerInfo\x12\x1e.skein.v1.GetServerInfoRequest\x1a\x1f.skein.v1.GetServerInfoResponse2\xb1\x02\n" +
 	"\vUserService\x12A\n" +
 	"\bGetUsers\x12\x19.skein.v1.GetUsersRequest\x1a\x1a.skein.v1.GetUsersResponse\x12A\n" +
 	"\bFindUser\x12\x19.skein.v1.FindUserRequest\x1a\x1a.skein.v1.FindUserResponse\x12J\n" +
@@ -17614,7 +19606,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\bGetMedia\x12\x19.skein.v1.GetMediaRequest\x1a\x1a.skein.v1.GetMediaResponse\x12D\n" +
 	"\tLinkMedia\x12\x1a.skein.v1.LinkMediaRequest\x1a\x1b.skein.v1.LinkMediaResponse\x12J\n" +
 	"\vDeleteMedia\x12\x1c.skein.v1.DeleteMediaRequest\x1a\x1d.skein.v1.DeleteMediaResponse\x12M\n" +
-	"\fListStickers\x12\x1d.skein.v1.ListStickersRequest\x1a\x1e.skein.v1.ListStickersResponse2\xcd\x10\n" +
+	"\fListStickers\x12\x1d.skein.v1.ListStickersRequest\x1a\x1e.skein.v1.ListStickersResponse2\x9f\x11\n" +
 	"\x0eMessageService\x12J\n" +
 	"\vSendMessage\x12\x1c.skein.v1.SendMessageRequest\x1a\x1d.skein.v1.SendMessageResponse\x12P\n" +
 	"\rRecallMessage\x12\x1e.skein.v1.RecallMessageRequest\x1a\x1f.skein.v1.RecallMessageResponse\x12J\n" +
@@ -17646,14 +19638,15 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x11ListConversations\x12\".skein.v1.ListConversationsRequest\x1a#.skein.v1.ListConversationsResponse\x12A\n" +
 	"\bMarkRead\x12\x19.skein.v1.MarkReadRequest\x1a\x1a.skein.v1.MarkReadResponse\x12G\n" +
 	"\n" +
-	"SetMyState\x12\x1b.skein.v1.SetMyStateRequest\x1a\x1c.skein.v1.SetMyStateResponse2\xd7\x03\n" +
+	"SetMyState\x12\x1b.skein.v1.SetMyStateRequest\x1a\x1c.skein.v1.SetMyStateResponse\x12P\n" +
+	"\rReportMessage\x12\x1e.skein.v1.ReportMessageRequest\x1a\x1f.skein.v1.ReportMessageResponse2\xd7\x03\n" +
 	"\vPushService\x12G\n" +
 	"\n" +
 	"GetPushKey\x12\x1b.skein.v1.GetPushKeyRequest\x1a\x1c.skein.v1.GetPushKeyResponse\x12b\n" +
 	"\x13SetPushSubscription\x12$.skein.v1.SetPushSubscriptionRequest\x1a%.skein.v1.SetPushSubscriptionResponse\x12k\n" +
 	"\x16DeletePushSubscription\x12'.skein.v1.DeletePushSubscriptionRequest\x1a(.skein.v1.DeletePushSubscriptionResponse\x12V\n" +
 	"\x0fGetPushSettings\x12 .skein.v1.GetPushSettingsRequest\x1a!.skein.v1.GetPushSettingsResponse\x12V\n" +
-	"\x0fSetPushSettings\x12 .skein.v1.SetPushSettingsRequest\x1a!.skein.v1.SetPushSettingsResponse2\x82\x0e\n" +
+	"\x0fSetPushSettings\x12 .skein.v1.SetPushSettingsRequest\x1a!.skein.v1.SetPushSettingsResponse2\x9b\x14\n" +
 	"\fAdminService\x12G\n" +
 	"\n" +
 	"ClaimAdmin\x12\x1b.skein.v1.ClaimAdminRequest\x1a\x1c.skein.v1.ClaimAdminResponse\x12D\n" +
@@ -17679,7 +19672,19 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\aBanUser\x12\x18.skein.v1.BanUserRequest\x1a\x19.skein.v1.BanUserResponse\x12D\n" +
 	"\tUnbanUser\x12\x1a.skein.v1.UnbanUserRequest\x1a\x1b.skein.v1.UnbanUserResponse\x12J\n" +
 	"\vSetDisabled\x12\x1c.skein.v1.SetDisabledRequest\x1a\x1d.skein.v1.SetDisabledResponse\x12P\n" +
-	"\rSetServerRole\x12\x1e.skein.v1.SetServerRoleRequest\x1a\x1f.skein.v1.SetServerRoleResponseB%Z#github.com/skein-im/skein/wire;wireb\x06proto3"
+	"\rSetServerRole\x12\x1e.skein.v1.SetServerRoleRequest\x1a\x1f.skein.v1.SetServerRoleResponse\x12M\n" +
+	"\fListAuditLog\x12\x1d.skein.v1.ListAuditLogRequest\x1a\x1e.skein.v1.ListAuditLogResponse\x12\\\n" +
+	"\x11SetServerSettings\x12\".skein.v1.SetServerSettingsRequest\x1a#.skein.v1.SetServerSettingsResponse\x12G\n" +
+	"\n" +
+	"ListGroups\x12\x1b.skein.v1.ListGroupsRequest\x1a\x1c.skein.v1.ListGroupsResponse\x12M\n" +
+	"\fInspectGroup\x12\x1d.skein.v1.InspectGroupRequest\x1a\x1e.skein.v1.InspectGroupResponse\x12P\n" +
+	"\rSetGroupOwner\x12\x1e.skein.v1.SetGroupOwnerRequest\x1a\x1f.skein.v1.SetGroupOwnerResponse\x12G\n" +
+	"\n" +
+	"CloseGroup\x12\x1b.skein.v1.CloseGroupRequest\x1a\x1c.skein.v1.CloseGroupResponse\x12J\n" +
+	"\vListReports\x12\x1c.skein.v1.ListReportsRequest\x1a\x1d.skein.v1.ListReportsResponse\x12D\n" +
+	"\tGetReport\x12\x1a.skein.v1.GetReportRequest\x1a\x1b.skein.v1.GetReportResponse\x12M\n" +
+	"\fDecideReport\x12\x1d.skein.v1.DecideReportRequest\x1a\x1e.skein.v1.DecideReportResponse\x12V\n" +
+	"\x0fTakeBackMessage\x12 .skein.v1.TakeBackMessageRequest\x1a!.skein.v1.TakeBackMessageResponseB%Z#github.com/skein-im/skein/wire;wireb\x06proto3"
 
 var (
 	file_skein_v1_services_proto_rawDescOnce sync.Once
@@ -17693,732 +19698,806 @@ func file_skein_v1_services_proto_rawDescGZIP() []byte {
 	return file_skein_v1_services_proto_rawDescData
 }
 
-var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 9)
-var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 292)
+var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 13)
+var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 319)
 var file_skein_v1_services_proto_goTypes = []any{
-	(ServerRole)(0),                        // 0: skein.v1.ServerRole
-	(DmPolicy)(0),                          // 1: skein.v1.DmPolicy
-	(FindPolicy)(0),                        // 2: skein.v1.FindPolicy
-	(PresencePolicy)(0),                    // 3: skein.v1.PresencePolicy
-	(GroupPolicy)(0),                       // 4: skein.v1.GroupPolicy
-	(ContactState)(0),                      // 5: skein.v1.ContactState
-	(ScheduledState)(0),                    // 6: skein.v1.ScheduledState
-	(AccountState)(0),                      // 7: skein.v1.AccountState
-	(RetentionKind)(0),                     // 8: skein.v1.RetentionKind
-	(*GetMeRequest)(nil),                   // 9: skein.v1.GetMeRequest
-	(*GetMeResponse)(nil),                  // 10: skein.v1.GetMeResponse
-	(*Tokens)(nil),                         // 11: skein.v1.Tokens
-	(*RegisterRequest)(nil),                // 12: skein.v1.RegisterRequest
-	(*RegisterResponse)(nil),               // 13: skein.v1.RegisterResponse
-	(*LoginRequest)(nil),                   // 14: skein.v1.LoginRequest
-	(*LoginResponse)(nil),                  // 15: skein.v1.LoginResponse
-	(*RefreshRequest)(nil),                 // 16: skein.v1.RefreshRequest
-	(*RefreshResponse)(nil),                // 17: skein.v1.RefreshResponse
-	(*LogoutRequest)(nil),                  // 18: skein.v1.LogoutRequest
-	(*LogoutResponse)(nil),                 // 19: skein.v1.LogoutResponse
-	(*ListSessionsRequest)(nil),            // 20: skein.v1.ListSessionsRequest
-	(*ListSessionsResponse)(nil),           // 21: skein.v1.ListSessionsResponse
-	(*Session)(nil),                        // 22: skein.v1.Session
-	(*RevokeSessionRequest)(nil),           // 23: skein.v1.RevokeSessionRequest
-	(*RevokeSessionResponse)(nil),          // 24: skein.v1.RevokeSessionResponse
-	(*ChangePasswordRequest)(nil),          // 25: skein.v1.ChangePasswordRequest
-	(*ChangePasswordResponse)(nil),         // 26: skein.v1.ChangePasswordResponse
-	(*LoginWithCodeRequest)(nil),           // 27: skein.v1.LoginWithCodeRequest
-	(*LoginWithCodeResponse)(nil),          // 28: skein.v1.LoginWithCodeResponse
-	(*GetSecurityRequest)(nil),             // 29: skein.v1.GetSecurityRequest
-	(*GetSecurityResponse)(nil),            // 30: skein.v1.GetSecurityResponse
-	(*BeginTotpRequest)(nil),               // 31: skein.v1.BeginTotpRequest
-	(*BeginTotpResponse)(nil),              // 32: skein.v1.BeginTotpResponse
-	(*ConfirmTotpRequest)(nil),             // 33: skein.v1.ConfirmTotpRequest
-	(*ConfirmTotpResponse)(nil),            // 34: skein.v1.ConfirmTotpResponse
-	(*DisableTotpRequest)(nil),             // 35: skein.v1.DisableTotpRequest
-	(*DisableTotpResponse)(nil),            // 36: skein.v1.DisableTotpResponse
-	(*NewRecoveryCodesRequest)(nil),        // 37: skein.v1.NewRecoveryCodesRequest
-	(*NewRecoveryCodesResponse)(nil),       // 38: skein.v1.NewRecoveryCodesResponse
-	(*DeleteAccountRequest)(nil),           // 39: skein.v1.DeleteAccountRequest
-	(*DeleteAccountResponse)(nil),          // 40: skein.v1.DeleteAccountResponse
-	(*BeginExportRequest)(nil),             // 41: skein.v1.BeginExportRequest
-	(*BeginExportResponse)(nil),            // 42: skein.v1.BeginExportResponse
-	(*ResetPasswordRequest)(nil),           // 43: skein.v1.ResetPasswordRequest
-	(*ResetPasswordResponse)(nil),          // 44: skein.v1.ResetPasswordResponse
-	(*LoginProvider)(nil),                  // 45: skein.v1.LoginProvider
-	(*ListLoginProvidersRequest)(nil),      // 46: skein.v1.ListLoginProvidersRequest
-	(*ListLoginProvidersResponse)(nil),     // 47: skein.v1.ListLoginProvidersResponse
-	(*BeginProviderLoginRequest)(nil),      // 48: skein.v1.BeginProviderLoginRequest
-	(*BeginProviderLoginResponse)(nil),     // 49: skein.v1.BeginProviderLoginResponse
-	(*AnswerProviderLoginRequest)(nil),     // 50: skein.v1.AnswerProviderLoginRequest
-	(*AnswerProviderLoginResponse)(nil),    // 51: skein.v1.AnswerProviderLoginResponse
-	(*FinishProviderLoginRequest)(nil),     // 52: skein.v1.FinishProviderLoginRequest
-	(*FinishProviderLoginResponse)(nil),    // 53: skein.v1.FinishProviderLoginResponse
-	(*Identity)(nil),                       // 54: skein.v1.Identity
-	(*LinkIdentityRequest)(nil),            // 55: skein.v1.LinkIdentityRequest
-	(*LinkIdentityResponse)(nil),           // 56: skein.v1.LinkIdentityResponse
-	(*ListIdentitiesRequest)(nil),          // 57: skein.v1.ListIdentitiesRequest
-	(*ListIdentitiesResponse)(nil),         // 58: skein.v1.ListIdentitiesResponse
-	(*UnlinkIdentityRequest)(nil),          // 59: skein.v1.UnlinkIdentityRequest
-	(*UnlinkIdentityResponse)(nil),         // 60: skein.v1.UnlinkIdentityResponse
-	(*ChangeUsernameRequest)(nil),          // 61: skein.v1.ChangeUsernameRequest
-	(*ChangeUsernameResponse)(nil),         // 62: skein.v1.ChangeUsernameResponse
-	(*RegisterGuestRequest)(nil),           // 63: skein.v1.RegisterGuestRequest
-	(*RegisterGuestResponse)(nil),          // 64: skein.v1.RegisterGuestResponse
-	(*UpgradeGuestRequest)(nil),            // 65: skein.v1.UpgradeGuestRequest
-	(*UpgradeGuestResponse)(nil),           // 66: skein.v1.UpgradeGuestResponse
-	(*User)(nil),                           // 67: skein.v1.User
-	(*GetUsersRequest)(nil),                // 68: skein.v1.GetUsersRequest
-	(*GetUsersResponse)(nil),               // 69: skein.v1.GetUsersResponse
-	(*FindUserRequest)(nil),                // 70: skein.v1.FindUserRequest
-	(*FindUserResponse)(nil),               // 71: skein.v1.FindUserResponse
-	(*SearchUsersRequest)(nil),             // 72: skein.v1.SearchUsersRequest
-	(*SearchUsersResponse)(nil),            // 73: skein.v1.SearchUsersResponse
-	(*UpdateProfileRequest)(nil),           // 74: skein.v1.UpdateProfileRequest
-	(*UpdateProfileResponse)(nil),          // 75: skein.v1.UpdateProfileResponse
-	(*Contact)(nil),                        // 76: skein.v1.Contact
-	(*RequestContactRequest)(nil),          // 77: skein.v1.RequestContactRequest
-	(*RequestContactResponse)(nil),         // 78: skein.v1.RequestContactResponse
-	(*AcceptContactRequest)(nil),           // 79: skein.v1.AcceptContactRequest
-	(*AcceptContactResponse)(nil),          // 80: skein.v1.AcceptContactResponse
-	(*RefuseContactRequest)(nil),           // 81: skein.v1.RefuseContactRequest
-	(*RefuseContactResponse)(nil),          // 82: skein.v1.RefuseContactResponse
-	(*RemoveContactRequest)(nil),           // 83: skein.v1.RemoveContactRequest
-	(*RemoveContactResponse)(nil),          // 84: skein.v1.RemoveContactResponse
-	(*BlockUserRequest)(nil),               // 85: skein.v1.BlockUserRequest
-	(*BlockUserResponse)(nil),              // 86: skein.v1.BlockUserResponse
-	(*UnblockUserRequest)(nil),             // 87: skein.v1.UnblockUserRequest
-	(*UnblockUserResponse)(nil),            // 88: skein.v1.UnblockUserResponse
-	(*SetRemarkRequest)(nil),               // 89: skein.v1.SetRemarkRequest
-	(*SetRemarkResponse)(nil),              // 90: skein.v1.SetRemarkResponse
-	(*SetTagsRequest)(nil),                 // 91: skein.v1.SetTagsRequest
-	(*SetTagsResponse)(nil),                // 92: skein.v1.SetTagsResponse
-	(*ListContactsRequest)(nil),            // 93: skein.v1.ListContactsRequest
-	(*ListContactsResponse)(nil),           // 94: skein.v1.ListContactsResponse
-	(*Group)(nil),                          // 95: skein.v1.Group
-	(*Member)(nil),                         // 96: skein.v1.Member
-	(*CreateGroupRequest)(nil),             // 97: skein.v1.CreateGroupRequest
-	(*CreateGroupResponse)(nil),            // 98: skein.v1.CreateGroupResponse
-	(*GetGroupRequest)(nil),                // 99: skein.v1.GetGroupRequest
-	(*GetGroupResponse)(nil),               // 100: skein.v1.GetGroupResponse
-	(*RenameGroupRequest)(nil),             // 101: skein.v1.RenameGroupRequest
-	(*RenameGroupResponse)(nil),            // 102: skein.v1.RenameGroupResponse
-	(*UpdateGroupRequest)(nil),             // 103: skein.v1.UpdateGroupRequest
-	(*UpdateGroupResponse)(nil),            // 104: skein.v1.UpdateGroupResponse
-	(*ListMembersRequest)(nil),             // 105: skein.v1.ListMembersRequest
-	(*ListMembersResponse)(nil),            // 106: skein.v1.ListMembersResponse
-	(*AddMembersRequest)(nil),              // 107: skein.v1.AddMembersRequest
-	(*AddMembersResponse)(nil),             // 108: skein.v1.AddMembersResponse
-	(*RemoveMembersRequest)(nil),           // 109: skein.v1.RemoveMembersRequest
-	(*RemoveMembersResponse)(nil),          // 110: skein.v1.RemoveMembersResponse
-	(*LeaveGroupRequest)(nil),              // 111: skein.v1.LeaveGroupRequest
-	(*LeaveGroupResponse)(nil),             // 112: skein.v1.LeaveGroupResponse
-	(*DismissGroupRequest)(nil),            // 113: skein.v1.DismissGroupRequest
-	(*DismissGroupResponse)(nil),           // 114: skein.v1.DismissGroupResponse
-	(*SetNicknameRequest)(nil),             // 115: skein.v1.SetNicknameRequest
-	(*SetNicknameResponse)(nil),            // 116: skein.v1.SetNicknameResponse
-	(*SetRoleRequest)(nil),                 // 117: skein.v1.SetRoleRequest
-	(*SetRoleResponse)(nil),                // 118: skein.v1.SetRoleResponse
-	(*TransferOwnershipRequest)(nil),       // 119: skein.v1.TransferOwnershipRequest
-	(*TransferOwnershipResponse)(nil),      // 120: skein.v1.TransferOwnershipResponse
-	(*MuteMemberRequest)(nil),              // 121: skein.v1.MuteMemberRequest
-	(*MuteMemberResponse)(nil),             // 122: skein.v1.MuteMemberResponse
-	(*Ban)(nil),                            // 123: skein.v1.Ban
-	(*BanMemberRequest)(nil),               // 124: skein.v1.BanMemberRequest
-	(*BanMemberResponse)(nil),              // 125: skein.v1.BanMemberResponse
-	(*UnbanMemberRequest)(nil),             // 126: skein.v1.UnbanMemberRequest
-	(*UnbanMemberResponse)(nil),            // 127: skein.v1.UnbanMemberResponse
-	(*ListBansRequest)(nil),                // 128: skein.v1.ListBansRequest
-	(*ListBansResponse)(nil),               // 129: skein.v1.ListBansResponse
-	(*Invitation)(nil),                     // 130: skein.v1.Invitation
-	(*ListInvitationsRequest)(nil),         // 131: skein.v1.ListInvitationsRequest
-	(*ListInvitationsResponse)(nil),        // 132: skein.v1.ListInvitationsResponse
-	(*AcceptInvitationRequest)(nil),        // 133: skein.v1.AcceptInvitationRequest
-	(*AcceptInvitationResponse)(nil),       // 134: skein.v1.AcceptInvitationResponse
-	(*RefuseInvitationRequest)(nil),        // 135: skein.v1.RefuseInvitationRequest
-	(*RefuseInvitationResponse)(nil),       // 136: skein.v1.RefuseInvitationResponse
-	(*InviteLink)(nil),                     // 137: skein.v1.InviteLink
-	(*CreateInviteLinkRequest)(nil),        // 138: skein.v1.CreateInviteLinkRequest
-	(*CreateInviteLinkResponse)(nil),       // 139: skein.v1.CreateInviteLinkResponse
-	(*ListInviteLinksRequest)(nil),         // 140: skein.v1.ListInviteLinksRequest
-	(*ListInviteLinksResponse)(nil),        // 141: skein.v1.ListInviteLinksResponse
-	(*RevokeInviteLinkRequest)(nil),        // 142: skein.v1.RevokeInviteLinkRequest
-	(*RevokeInviteLinkResponse)(nil),       // 143: skein.v1.RevokeInviteLinkResponse
-	(*GetInviteLinkRequest)(nil),           // 144: skein.v1.GetInviteLinkRequest
-	(*GetInviteLinkResponse)(nil),          // 145: skein.v1.GetInviteLinkResponse
-	(*JoinByLinkRequest)(nil),              // 146: skein.v1.JoinByLinkRequest
-	(*JoinByLinkResponse)(nil),             // 147: skein.v1.JoinByLinkResponse
-	(*JoinRequest)(nil),                    // 148: skein.v1.JoinRequest
-	(*RequestToJoinRequest)(nil),           // 149: skein.v1.RequestToJoinRequest
-	(*RequestToJoinResponse)(nil),          // 150: skein.v1.RequestToJoinResponse
-	(*WithdrawJoinRequest)(nil),            // 151: skein.v1.WithdrawJoinRequest
-	(*WithdrawJoinResponse)(nil),           // 152: skein.v1.WithdrawJoinResponse
-	(*ListJoinRequestsRequest)(nil),        // 153: skein.v1.ListJoinRequestsRequest
-	(*ListJoinRequestsResponse)(nil),       // 154: skein.v1.ListJoinRequestsResponse
-	(*ApproveJoinRequest)(nil),             // 155: skein.v1.ApproveJoinRequest
-	(*ApproveJoinResponse)(nil),            // 156: skein.v1.ApproveJoinResponse
-	(*RefuseJoinRequest)(nil),              // 157: skein.v1.RefuseJoinRequest
-	(*RefuseJoinResponse)(nil),             // 158: skein.v1.RefuseJoinResponse
-	(*ListStickersRequest)(nil),            // 159: skein.v1.ListStickersRequest
-	(*ListStickersResponse)(nil),           // 160: skein.v1.ListStickersResponse
-	(*StickerPack)(nil),                    // 161: skein.v1.StickerPack
-	(*Sticker)(nil),                        // 162: skein.v1.Sticker
-	(*CustomEmoji)(nil),                    // 163: skein.v1.CustomEmoji
-	(*MediaPlace)(nil),                     // 164: skein.v1.MediaPlace
-	(*GetMediaRequest)(nil),                // 165: skein.v1.GetMediaRequest
-	(*GetMediaResponse)(nil),               // 166: skein.v1.GetMediaResponse
-	(*LinkMediaRequest)(nil),               // 167: skein.v1.LinkMediaRequest
-	(*LinkMediaResponse)(nil),              // 168: skein.v1.LinkMediaResponse
-	(*DeleteMediaRequest)(nil),             // 169: skein.v1.DeleteMediaRequest
-	(*DeleteMediaResponse)(nil),            // 170: skein.v1.DeleteMediaResponse
-	(*SendMessageRequest)(nil),             // 171: skein.v1.SendMessageRequest
-	(*SendMessageResponse)(nil),            // 172: skein.v1.SendMessageResponse
-	(*StreamMessageRequest)(nil),           // 173: skein.v1.StreamMessageRequest
-	(*StreamMessageResponse)(nil),          // 174: skein.v1.StreamMessageResponse
-	(*RecallMessageRequest)(nil),           // 175: skein.v1.RecallMessageRequest
-	(*RecallMessageResponse)(nil),          // 176: skein.v1.RecallMessageResponse
-	(*EditMessageRequest)(nil),             // 177: skein.v1.EditMessageRequest
-	(*EditMessageResponse)(nil),            // 178: skein.v1.EditMessageResponse
-	(*ListEditsRequest)(nil),               // 179: skein.v1.ListEditsRequest
-	(*ListEditsResponse)(nil),              // 180: skein.v1.ListEditsResponse
-	(*Edited)(nil),                         // 181: skein.v1.Edited
-	(*ReactToMessageRequest)(nil),          // 182: skein.v1.ReactToMessageRequest
-	(*ReactToMessageResponse)(nil),         // 183: skein.v1.ReactToMessageResponse
-	(*ListReactionsRequest)(nil),           // 184: skein.v1.ListReactionsRequest
-	(*ListReactionsResponse)(nil),          // 185: skein.v1.ListReactionsResponse
-	(*ListReadersRequest)(nil),             // 186: skein.v1.ListReadersRequest
-	(*ListReadersResponse)(nil),            // 187: skein.v1.ListReadersResponse
-	(*Reacted)(nil),                        // 188: skein.v1.Reacted
-	(*VoteInPollRequest)(nil),              // 189: skein.v1.VoteInPollRequest
-	(*VoteInPollResponse)(nil),             // 190: skein.v1.VoteInPollResponse
-	(*EndPollRequest)(nil),                 // 191: skein.v1.EndPollRequest
-	(*EndPollResponse)(nil),                // 192: skein.v1.EndPollResponse
-	(*ListVotesRequest)(nil),               // 193: skein.v1.ListVotesRequest
-	(*ListVotesResponse)(nil),              // 194: skein.v1.ListVotesResponse
-	(*ForwardMessagesRequest)(nil),         // 195: skein.v1.ForwardMessagesRequest
-	(*ForwardSource)(nil),                  // 196: skein.v1.ForwardSource
-	(*ForwardMerge)(nil),                   // 197: skein.v1.ForwardMerge
-	(*ForwardMessagesResponse)(nil),        // 198: skein.v1.ForwardMessagesResponse
-	(*Forwarded)(nil),                      // 199: skein.v1.Forwarded
-	(*PinMessageRequest)(nil),              // 200: skein.v1.PinMessageRequest
-	(*PinMessageResponse)(nil),             // 201: skein.v1.PinMessageResponse
-	(*ListPinsRequest)(nil),                // 202: skein.v1.ListPinsRequest
-	(*ListPinsResponse)(nil),               // 203: skein.v1.ListPinsResponse
-	(*ListThreadRequest)(nil),              // 204: skein.v1.ListThreadRequest
-	(*ListThreadResponse)(nil),             // 205: skein.v1.ListThreadResponse
-	(*ListThreadsRequest)(nil),             // 206: skein.v1.ListThreadsRequest
-	(*ListThreadsResponse)(nil),            // 207: skein.v1.ListThreadsResponse
-	(*Thread)(nil),                         // 208: skein.v1.Thread
-	(*ScheduleMessageRequest)(nil),         // 209: skein.v1.ScheduleMessageRequest
-	(*ScheduleMessageResponse)(nil),        // 210: skein.v1.ScheduleMessageResponse
-	(*Scheduled)(nil),                      // 211: skein.v1.Scheduled
-	(*ListScheduledRequest)(nil),           // 212: skein.v1.ListScheduledRequest
-	(*ListScheduledResponse)(nil),          // 213: skein.v1.ListScheduledResponse
-	(*ChangeScheduledRequest)(nil),         // 214: skein.v1.ChangeScheduledRequest
-	(*ChangeScheduledResponse)(nil),        // 215: skein.v1.ChangeScheduledResponse
-	(*CancelScheduledRequest)(nil),         // 216: skein.v1.CancelScheduledRequest
-	(*CancelScheduledResponse)(nil),        // 217: skein.v1.CancelScheduledResponse
-	(*Voted)(nil),                          // 218: skein.v1.Voted
-	(*ListMentionsRequest)(nil),            // 219: skein.v1.ListMentionsRequest
-	(*ListMentionsResponse)(nil),           // 220: skein.v1.ListMentionsResponse
-	(*SearchMessagesRequest)(nil),          // 221: skein.v1.SearchMessagesRequest
-	(*SearchMessagesResponse)(nil),         // 222: skein.v1.SearchMessagesResponse
-	(*FoundMessage)(nil),                   // 223: skein.v1.FoundMessage
-	(*TextMatch)(nil),                      // 224: skein.v1.TextMatch
-	(*ListEntriesRequest)(nil),             // 225: skein.v1.ListEntriesRequest
-	(*ListEntriesResponse)(nil),            // 226: skein.v1.ListEntriesResponse
-	(*ListConversationsRequest)(nil),       // 227: skein.v1.ListConversationsRequest
-	(*ListConversationsResponse)(nil),      // 228: skein.v1.ListConversationsResponse
-	(*MarkReadRequest)(nil),                // 229: skein.v1.MarkReadRequest
-	(*MarkReadResponse)(nil),               // 230: skein.v1.MarkReadResponse
-	(*SetMyStateRequest)(nil),              // 231: skein.v1.SetMyStateRequest
-	(*SetThread)(nil),                      // 232: skein.v1.SetThread
-	(*SetLifetimeRequest)(nil),             // 233: skein.v1.SetLifetimeRequest
-	(*SetLifetimeResponse)(nil),            // 234: skein.v1.SetLifetimeResponse
-	(*SetMyStateResponse)(nil),             // 235: skein.v1.SetMyStateResponse
-	(*GetPushKeyRequest)(nil),              // 236: skein.v1.GetPushKeyRequest
-	(*GetPushKeyResponse)(nil),             // 237: skein.v1.GetPushKeyResponse
-	(*SetPushSubscriptionRequest)(nil),     // 238: skein.v1.SetPushSubscriptionRequest
-	(*SetPushSubscriptionResponse)(nil),    // 239: skein.v1.SetPushSubscriptionResponse
-	(*DeletePushSubscriptionRequest)(nil),  // 240: skein.v1.DeletePushSubscriptionRequest
-	(*DeletePushSubscriptionResponse)(nil), // 241: skein.v1.DeletePushSubscriptionResponse
-	(*PushSettings)(nil),                   // 242: skein.v1.PushSettings
-	(*GetPushSettingsRequest)(nil),         // 243: skein.v1.GetPushSettingsRequest
-	(*GetPushSettingsResponse)(nil),        // 244: skein.v1.GetPushSettingsResponse
-	(*SetPushSettingsRequest)(nil),         // 245: skein.v1.SetPushSettingsRequest
-	(*SetPushSettingsResponse)(nil),        // 246: skein.v1.SetPushSettingsResponse
-	(*Account)(nil),                        // 247: skein.v1.Account
-	(*BanUserRequest)(nil),                 // 248: skein.v1.BanUserRequest
-	(*BanUserResponse)(nil),                // 249: skein.v1.BanUserResponse
-	(*UnbanUserRequest)(nil),               // 250: skein.v1.UnbanUserRequest
-	(*UnbanUserResponse)(nil),              // 251: skein.v1.UnbanUserResponse
-	(*SetDisabledRequest)(nil),             // 252: skein.v1.SetDisabledRequest
-	(*SetDisabledResponse)(nil),            // 253: skein.v1.SetDisabledResponse
-	(*SetServerRoleRequest)(nil),           // 254: skein.v1.SetServerRoleRequest
-	(*SetServerRoleResponse)(nil),          // 255: skein.v1.SetServerRoleResponse
-	(*SetUsernameRequest)(nil),             // 256: skein.v1.SetUsernameRequest
-	(*SetUsernameResponse)(nil),            // 257: skein.v1.SetUsernameResponse
-	(*SetStickerPackRequest)(nil),          // 258: skein.v1.SetStickerPackRequest
-	(*NewSticker)(nil),                     // 259: skein.v1.NewSticker
-	(*SetStickerPackResponse)(nil),         // 260: skein.v1.SetStickerPackResponse
-	(*SetCustomEmojiRequest)(nil),          // 261: skein.v1.SetCustomEmojiRequest
-	(*SetCustomEmojiResponse)(nil),         // 262: skein.v1.SetCustomEmojiResponse
-	(*SetRetentionRequest)(nil),            // 263: skein.v1.SetRetentionRequest
-	(*SetRetentionResponse)(nil),           // 264: skein.v1.SetRetentionResponse
-	(*GetRetentionRequest)(nil),            // 265: skein.v1.GetRetentionRequest
-	(*GetRetentionResponse)(nil),           // 266: skein.v1.GetRetentionResponse
-	(*ClaimAdminRequest)(nil),              // 267: skein.v1.ClaimAdminRequest
-	(*ClaimAdminResponse)(nil),             // 268: skein.v1.ClaimAdminResponse
-	(*MintTokenRequest)(nil),               // 269: skein.v1.MintTokenRequest
-	(*MintTokenResponse)(nil),              // 270: skein.v1.MintTokenResponse
-	(*CreateUserRequest)(nil),              // 271: skein.v1.CreateUserRequest
-	(*CreateUserResponse)(nil),             // 272: skein.v1.CreateUserResponse
-	(*ListUsersRequest)(nil),               // 273: skein.v1.ListUsersRequest
-	(*ListUsersResponse)(nil),              // 274: skein.v1.ListUsersResponse
-	(*ListUserSessionsRequest)(nil),        // 275: skein.v1.ListUserSessionsRequest
-	(*ListUserSessionsResponse)(nil),       // 276: skein.v1.ListUserSessionsResponse
-	(*KickUserRequest)(nil),                // 277: skein.v1.KickUserRequest
-	(*KickUserResponse)(nil),               // 278: skein.v1.KickUserResponse
-	(*EraseUserRequest)(nil),               // 279: skein.v1.EraseUserRequest
-	(*EraseUserResponse)(nil),              // 280: skein.v1.EraseUserResponse
-	(*ExportUserRequest)(nil),              // 281: skein.v1.ExportUserRequest
-	(*ExportUserResponse)(nil),             // 282: skein.v1.ExportUserResponse
-	(*CreateGroupForRequest)(nil),          // 283: skein.v1.CreateGroupForRequest
-	(*CreateGroupForResponse)(nil),         // 284: skein.v1.CreateGroupForResponse
-	(*RegistrationLink)(nil),               // 285: skein.v1.RegistrationLink
-	(*CreateRegistrationLinkRequest)(nil),  // 286: skein.v1.CreateRegistrationLinkRequest
-	(*CreateRegistrationLinkResponse)(nil), // 287: skein.v1.CreateRegistrationLinkResponse
-	(*ListRegistrationLinksRequest)(nil),   // 288: skein.v1.ListRegistrationLinksRequest
-	(*ListRegistrationLinksResponse)(nil),  // 289: skein.v1.ListRegistrationLinksResponse
-	(*RevokeRegistrationLinkRequest)(nil),  // 290: skein.v1.RevokeRegistrationLinkRequest
-	(*RevokeRegistrationLinkResponse)(nil), // 291: skein.v1.RevokeRegistrationLinkResponse
-	(*CreateResetLinkRequest)(nil),         // 292: skein.v1.CreateResetLinkRequest
-	(*CreateResetLinkResponse)(nil),        // 293: skein.v1.CreateResetLinkResponse
-	nil,                                    // 294: skein.v1.User.ExtraEntry
-	nil,                                    // 295: skein.v1.UpdateProfileRequest.ExtraEntry
-	nil,                                    // 296: skein.v1.Group.ExtraEntry
-	nil,                                    // 297: skein.v1.UpdateGroupRequest.ExtraEntry
-	nil,                                    // 298: skein.v1.SendMessageRequest.ExtraEntry
-	nil,                                    // 299: skein.v1.EditMessageRequest.ExtraEntry
-	nil,                                    // 300: skein.v1.Edited.ExtraEntry
-	(*Device)(nil),                         // 301: skein.v1.Device
-	(Role)(0),                              // 302: skein.v1.Role
-	(GroupPower)(0),                        // 303: skein.v1.GroupPower
-	(JoinMode)(0),                          // 304: skein.v1.JoinMode
-	(GroupHistory)(0),                      // 305: skein.v1.GroupHistory
-	(*Media)(nil),                          // 306: skein.v1.Media
-	(*Content)(nil),                        // 307: skein.v1.Content
-	(*Poll)(nil),                           // 308: skein.v1.Poll
-	(GroupMention)(0),                      // 309: skein.v1.GroupMention
-	(*Error)(nil),                          // 310: skein.v1.Error
-	(*Entry)(nil),                          // 311: skein.v1.Entry
-	(*Newest)(nil),                         // 312: skein.v1.Newest
-	(*SyncDelta)(nil),                      // 313: skein.v1.SyncDelta
-	(PushLevel)(0),                         // 314: skein.v1.PushLevel
-	(*MyState)(nil),                        // 315: skein.v1.MyState
-	(*GroupChange)(nil),                    // 316: skein.v1.GroupChange
+	(RegistrationMode)(0),                  // 0: skein.v1.RegistrationMode
+	(ServerRole)(0),                        // 1: skein.v1.ServerRole
+	(DmPolicy)(0),                          // 2: skein.v1.DmPolicy
+	(FindPolicy)(0),                        // 3: skein.v1.FindPolicy
+	(PresencePolicy)(0),                    // 4: skein.v1.PresencePolicy
+	(GroupPolicy)(0),                       // 5: skein.v1.GroupPolicy
+	(ContactState)(0),                      // 6: skein.v1.ContactState
+	(ReportReason)(0),                      // 7: skein.v1.ReportReason
+	(ScheduledState)(0),                    // 8: skein.v1.ScheduledState
+	(ReportState)(0),                       // 9: skein.v1.ReportState
+	(AuditKind)(0),                         // 10: skein.v1.AuditKind
+	(AccountState)(0),                      // 11: skein.v1.AccountState
+	(RetentionKind)(0),                     // 12: skein.v1.RetentionKind
+	(*ServerInfo)(nil),                     // 13: skein.v1.ServerInfo
+	(*GetServerInfoRequest)(nil),           // 14: skein.v1.GetServerInfoRequest
+	(*GetServerInfoResponse)(nil),          // 15: skein.v1.GetServerInfoResponse
+	(*GetMeRequest)(nil),                   // 16: skein.v1.GetMeRequest
+	(*GetMeResponse)(nil),                  // 17: skein.v1.GetMeResponse
+	(*Tokens)(nil),                         // 18: skein.v1.Tokens
+	(*RegisterRequest)(nil),                // 19: skein.v1.RegisterRequest
+	(*RegisterResponse)(nil),               // 20: skein.v1.RegisterResponse
+	(*LoginRequest)(nil),                   // 21: skein.v1.LoginRequest
+	(*LoginResponse)(nil),                  // 22: skein.v1.LoginResponse
+	(*RefreshRequest)(nil),                 // 23: skein.v1.RefreshRequest
+	(*RefreshResponse)(nil),                // 24: skein.v1.RefreshResponse
+	(*LogoutRequest)(nil),                  // 25: skein.v1.LogoutRequest
+	(*LogoutResponse)(nil),                 // 26: skein.v1.LogoutResponse
+	(*ListSessionsRequest)(nil),            // 27: skein.v1.ListSessionsRequest
+	(*ListSessionsResponse)(nil),           // 28: skein.v1.ListSessionsResponse
+	(*Session)(nil),                        // 29: skein.v1.Session
+	(*RevokeSessionRequest)(nil),           // 30: skein.v1.RevokeSessionRequest
+	(*RevokeSessionResponse)(nil),          // 31: skein.v1.RevokeSessionResponse
+	(*ChangePasswordRequest)(nil),          // 32: skein.v1.ChangePasswordRequest
+	(*ChangePasswordResponse)(nil),         // 33: skein.v1.ChangePasswordResponse
+	(*LoginWithCodeRequest)(nil),           // 34: skein.v1.LoginWithCodeRequest
+	(*LoginWithCodeResponse)(nil),          // 35: skein.v1.LoginWithCodeResponse
+	(*GetSecurityRequest)(nil),             // 36: skein.v1.GetSecurityRequest
+	(*GetSecurityResponse)(nil),            // 37: skein.v1.GetSecurityResponse
+	(*BeginTotpRequest)(nil),               // 38: skein.v1.BeginTotpRequest
+	(*BeginTotpResponse)(nil),              // 39: skein.v1.BeginTotpResponse
+	(*ConfirmTotpRequest)(nil),             // 40: skein.v1.ConfirmTotpRequest
+	(*ConfirmTotpResponse)(nil),            // 41: skein.v1.ConfirmTotpResponse
+	(*DisableTotpRequest)(nil),             // 42: skein.v1.DisableTotpRequest
+	(*DisableTotpResponse)(nil),            // 43: skein.v1.DisableTotpResponse
+	(*NewRecoveryCodesRequest)(nil),        // 44: skein.v1.NewRecoveryCodesRequest
+	(*NewRecoveryCodesResponse)(nil),       // 45: skein.v1.NewRecoveryCodesResponse
+	(*DeleteAccountRequest)(nil),           // 46: skein.v1.DeleteAccountRequest
+	(*DeleteAccountResponse)(nil),          // 47: skein.v1.DeleteAccountResponse
+	(*BeginExportRequest)(nil),             // 48: skein.v1.BeginExportRequest
+	(*BeginExportResponse)(nil),            // 49: skein.v1.BeginExportResponse
+	(*ResetPasswordRequest)(nil),           // 50: skein.v1.ResetPasswordRequest
+	(*ResetPasswordResponse)(nil),          // 51: skein.v1.ResetPasswordResponse
+	(*LoginProvider)(nil),                  // 52: skein.v1.LoginProvider
+	(*ListLoginProvidersRequest)(nil),      // 53: skein.v1.ListLoginProvidersRequest
+	(*ListLoginProvidersResponse)(nil),     // 54: skein.v1.ListLoginProvidersResponse
+	(*BeginProviderLoginRequest)(nil),      // 55: skein.v1.BeginProviderLoginRequest
+	(*BeginProviderLoginResponse)(nil),     // 56: skein.v1.BeginProviderLoginResponse
+	(*AnswerProviderLoginRequest)(nil),     // 57: skein.v1.AnswerProviderLoginRequest
+	(*AnswerProviderLoginResponse)(nil),    // 58: skein.v1.AnswerProviderLoginResponse
+	(*FinishProviderLoginRequest)(nil),     // 59: skein.v1.FinishProviderLoginRequest
+	(*FinishProviderLoginResponse)(nil),    // 60: skein.v1.FinishProviderLoginResponse
+	(*Identity)(nil),                       // 61: skein.v1.Identity
+	(*LinkIdentityRequest)(nil),            // 62: skein.v1.LinkIdentityRequest
+	(*LinkIdentityResponse)(nil),           // 63: skein.v1.LinkIdentityResponse
+	(*ListIdentitiesRequest)(nil),          // 64: skein.v1.ListIdentitiesRequest
+	(*ListIdentitiesResponse)(nil),         // 65: skein.v1.ListIdentitiesResponse
+	(*UnlinkIdentityRequest)(nil),          // 66: skein.v1.UnlinkIdentityRequest
+	(*UnlinkIdentityResponse)(nil),         // 67: skein.v1.UnlinkIdentityResponse
+	(*ChangeUsernameRequest)(nil),          // 68: skein.v1.ChangeUsernameRequest
+	(*ChangeUsernameResponse)(nil),         // 69: skein.v1.ChangeUsernameResponse
+	(*RegisterGuestRequest)(nil),           // 70: skein.v1.RegisterGuestRequest
+	(*RegisterGuestResponse)(nil),          // 71: skein.v1.RegisterGuestResponse
+	(*UpgradeGuestRequest)(nil),            // 72: skein.v1.UpgradeGuestRequest
+	(*UpgradeGuestResponse)(nil),           // 73: skein.v1.UpgradeGuestResponse
+	(*User)(nil),                           // 74: skein.v1.User
+	(*GetUsersRequest)(nil),                // 75: skein.v1.GetUsersRequest
+	(*GetUsersResponse)(nil),               // 76: skein.v1.GetUsersResponse
+	(*FindUserRequest)(nil),                // 77: skein.v1.FindUserRequest
+	(*FindUserResponse)(nil),               // 78: skein.v1.FindUserResponse
+	(*SearchUsersRequest)(nil),             // 79: skein.v1.SearchUsersRequest
+	(*SearchUsersResponse)(nil),            // 80: skein.v1.SearchUsersResponse
+	(*UpdateProfileRequest)(nil),           // 81: skein.v1.UpdateProfileRequest
+	(*UpdateProfileResponse)(nil),          // 82: skein.v1.UpdateProfileResponse
+	(*Contact)(nil),                        // 83: skein.v1.Contact
+	(*RequestContactRequest)(nil),          // 84: skein.v1.RequestContactRequest
+	(*RequestContactResponse)(nil),         // 85: skein.v1.RequestContactResponse
+	(*AcceptContactRequest)(nil),           // 86: skein.v1.AcceptContactRequest
+	(*AcceptContactResponse)(nil),          // 87: skein.v1.AcceptContactResponse
+	(*RefuseContactRequest)(nil),           // 88: skein.v1.RefuseContactRequest
+	(*RefuseContactResponse)(nil),          // 89: skein.v1.RefuseContactResponse
+	(*RemoveContactRequest)(nil),           // 90: skein.v1.RemoveContactRequest
+	(*RemoveContactResponse)(nil),          // 91: skein.v1.RemoveContactResponse
+	(*BlockUserRequest)(nil),               // 92: skein.v1.BlockUserRequest
+	(*BlockUserResponse)(nil),              // 93: skein.v1.BlockUserResponse
+	(*UnblockUserRequest)(nil),             // 94: skein.v1.UnblockUserRequest
+	(*UnblockUserResponse)(nil),            // 95: skein.v1.UnblockUserResponse
+	(*SetRemarkRequest)(nil),               // 96: skein.v1.SetRemarkRequest
+	(*SetRemarkResponse)(nil),              // 97: skein.v1.SetRemarkResponse
+	(*SetTagsRequest)(nil),                 // 98: skein.v1.SetTagsRequest
+	(*SetTagsResponse)(nil),                // 99: skein.v1.SetTagsResponse
+	(*ListContactsRequest)(nil),            // 100: skein.v1.ListContactsRequest
+	(*ListContactsResponse)(nil),           // 101: skein.v1.ListContactsResponse
+	(*Group)(nil),                          // 102: skein.v1.Group
+	(*Member)(nil),                         // 103: skein.v1.Member
+	(*CreateGroupRequest)(nil),             // 104: skein.v1.CreateGroupRequest
+	(*CreateGroupResponse)(nil),            // 105: skein.v1.CreateGroupResponse
+	(*GetGroupRequest)(nil),                // 106: skein.v1.GetGroupRequest
+	(*GetGroupResponse)(nil),               // 107: skein.v1.GetGroupResponse
+	(*RenameGroupRequest)(nil),             // 108: skein.v1.RenameGroupRequest
+	(*RenameGroupResponse)(nil),            // 109: skein.v1.RenameGroupResponse
+	(*UpdateGroupRequest)(nil),             // 110: skein.v1.UpdateGroupRequest
+	(*UpdateGroupResponse)(nil),            // 111: skein.v1.UpdateGroupResponse
+	(*ListMembersRequest)(nil),             // 112: skein.v1.ListMembersRequest
+	(*ListMembersResponse)(nil),            // 113: skein.v1.ListMembersResponse
+	(*AddMembersRequest)(nil),              // 114: skein.v1.AddMembersRequest
+	(*AddMembersResponse)(nil),             // 115: skein.v1.AddMembersResponse
+	(*RemoveMembersRequest)(nil),           // 116: skein.v1.RemoveMembersRequest
+	(*RemoveMembersResponse)(nil),          // 117: skein.v1.RemoveMembersResponse
+	(*LeaveGroupRequest)(nil),              // 118: skein.v1.LeaveGroupRequest
+	(*LeaveGroupResponse)(nil),             // 119: skein.v1.LeaveGroupResponse
+	(*DismissGroupRequest)(nil),            // 120: skein.v1.DismissGroupRequest
+	(*DismissGroupResponse)(nil),           // 121: skein.v1.DismissGroupResponse
+	(*SetNicknameRequest)(nil),             // 122: skein.v1.SetNicknameRequest
+	(*SetNicknameResponse)(nil),            // 123: skein.v1.SetNicknameResponse
+	(*SetRoleRequest)(nil),                 // 124: skein.v1.SetRoleRequest
+	(*SetRoleResponse)(nil),                // 125: skein.v1.SetRoleResponse
+	(*TransferOwnershipRequest)(nil),       // 126: skein.v1.TransferOwnershipRequest
+	(*TransferOwnershipResponse)(nil),      // 127: skein.v1.TransferOwnershipResponse
+	(*MuteMemberRequest)(nil),              // 128: skein.v1.MuteMemberRequest
+	(*MuteMemberResponse)(nil),             // 129: skein.v1.MuteMemberResponse
+	(*Ban)(nil),                            // 130: skein.v1.Ban
+	(*BanMemberRequest)(nil),               // 131: skein.v1.BanMemberRequest
+	(*BanMemberResponse)(nil),              // 132: skein.v1.BanMemberResponse
+	(*UnbanMemberRequest)(nil),             // 133: skein.v1.UnbanMemberRequest
+	(*UnbanMemberResponse)(nil),            // 134: skein.v1.UnbanMemberResponse
+	(*ListBansRequest)(nil),                // 135: skein.v1.ListBansRequest
+	(*ListBansResponse)(nil),               // 136: skein.v1.ListBansResponse
+	(*Invitation)(nil),                     // 137: skein.v1.Invitation
+	(*ListInvitationsRequest)(nil),         // 138: skein.v1.ListInvitationsRequest
+	(*ListInvitationsResponse)(nil),        // 139: skein.v1.ListInvitationsResponse
+	(*AcceptInvitationRequest)(nil),        // 140: skein.v1.AcceptInvitationRequest
+	(*AcceptInvitationResponse)(nil),       // 141: skein.v1.AcceptInvitationResponse
+	(*RefuseInvitationRequest)(nil),        // 142: skein.v1.RefuseInvitationRequest
+	(*RefuseInvitationResponse)(nil),       // 143: skein.v1.RefuseInvitationResponse
+	(*InviteLink)(nil),                     // 144: skein.v1.InviteLink
+	(*CreateInviteLinkRequest)(nil),        // 145: skein.v1.CreateInviteLinkRequest
+	(*CreateInviteLinkResponse)(nil),       // 146: skein.v1.CreateInviteLinkResponse
+	(*ListInviteLinksRequest)(nil),         // 147: skein.v1.ListInviteLinksRequest
+	(*ListInviteLinksResponse)(nil),        // 148: skein.v1.ListInviteLinksResponse
+	(*RevokeInviteLinkRequest)(nil),        // 149: skein.v1.RevokeInviteLinkRequest
+	(*RevokeInviteLinkResponse)(nil),       // 150: skein.v1.RevokeInviteLinkResponse
+	(*GetInviteLinkRequest)(nil),           // 151: skein.v1.GetInviteLinkRequest
+	(*GetInviteLinkResponse)(nil),          // 152: skein.v1.GetInviteLinkResponse
+	(*JoinByLinkRequest)(nil),              // 153: skein.v1.JoinByLinkRequest
+	(*JoinByLinkResponse)(nil),             // 154: skein.v1.JoinByLinkResponse
+	(*JoinRequest)(nil),                    // 155: skein.v1.JoinRequest
+	(*RequestToJoinRequest)(nil),           // 156: skein.v1.RequestToJoinRequest
+	(*RequestToJoinResponse)(nil),          // 157: skein.v1.RequestToJoinResponse
+	(*WithdrawJoinRequest)(nil),            // 158: skein.v1.WithdrawJoinRequest
+	(*WithdrawJoinResponse)(nil),           // 159: skein.v1.WithdrawJoinResponse
+	(*ListJoinRequestsRequest)(nil),        // 160: skein.v1.ListJoinRequestsRequest
+	(*ListJoinRequestsResponse)(nil),       // 161: skein.v1.ListJoinRequestsResponse
+	(*ApproveJoinRequest)(nil),             // 162: skein.v1.ApproveJoinRequest
+	(*ApproveJoinResponse)(nil),            // 163: skein.v1.ApproveJoinResponse
+	(*RefuseJoinRequest)(nil),              // 164: skein.v1.RefuseJoinRequest
+	(*RefuseJoinResponse)(nil),             // 165: skein.v1.RefuseJoinResponse
+	(*ListStickersRequest)(nil),            // 166: skein.v1.ListStickersRequest
+	(*ListStickersResponse)(nil),           // 167: skein.v1.ListStickersResponse
+	(*StickerPack)(nil),                    // 168: skein.v1.StickerPack
+	(*Sticker)(nil),                        // 169: skein.v1.Sticker
+	(*CustomEmoji)(nil),                    // 170: skein.v1.CustomEmoji
+	(*MediaPlace)(nil),                     // 171: skein.v1.MediaPlace
+	(*GetMediaRequest)(nil),                // 172: skein.v1.GetMediaRequest
+	(*GetMediaResponse)(nil),               // 173: skein.v1.GetMediaResponse
+	(*LinkMediaRequest)(nil),               // 174: skein.v1.LinkMediaRequest
+	(*LinkMediaResponse)(nil),              // 175: skein.v1.LinkMediaResponse
+	(*DeleteMediaRequest)(nil),             // 176: skein.v1.DeleteMediaRequest
+	(*DeleteMediaResponse)(nil),            // 177: skein.v1.DeleteMediaResponse
+	(*ReportMessageRequest)(nil),           // 178: skein.v1.ReportMessageRequest
+	(*ReportMessageResponse)(nil),          // 179: skein.v1.ReportMessageResponse
+	(*SendMessageRequest)(nil),             // 180: skein.v1.SendMessageRequest
+	(*SendMessageResponse)(nil),            // 181: skein.v1.SendMessageResponse
+	(*StreamMessageRequest)(nil),           // 182: skein.v1.StreamMessageRequest
+	(*StreamMessageResponse)(nil),          // 183: skein.v1.StreamMessageResponse
+	(*RecallMessageRequest)(nil),           // 184: skein.v1.RecallMessageRequest
+	(*RecallMessageResponse)(nil),          // 185: skein.v1.RecallMessageResponse
+	(*EditMessageRequest)(nil),             // 186: skein.v1.EditMessageRequest
+	(*EditMessageResponse)(nil),            // 187: skein.v1.EditMessageResponse
+	(*ListEditsRequest)(nil),               // 188: skein.v1.ListEditsRequest
+	(*ListEditsResponse)(nil),              // 189: skein.v1.ListEditsResponse
+	(*Edited)(nil),                         // 190: skein.v1.Edited
+	(*ReactToMessageRequest)(nil),          // 191: skein.v1.ReactToMessageRequest
+	(*ReactToMessageResponse)(nil),         // 192: skein.v1.ReactToMessageResponse
+	(*ListReactionsRequest)(nil),           // 193: skein.v1.ListReactionsRequest
+	(*ListReactionsResponse)(nil),          // 194: skein.v1.ListReactionsResponse
+	(*ListReadersRequest)(nil),             // 195: skein.v1.ListReadersRequest
+	(*ListReadersResponse)(nil),            // 196: skein.v1.ListReadersResponse
+	(*Reacted)(nil),                        // 197: skein.v1.Reacted
+	(*VoteInPollRequest)(nil),              // 198: skein.v1.VoteInPollRequest
+	(*VoteInPollResponse)(nil),             // 199: skein.v1.VoteInPollResponse
+	(*EndPollRequest)(nil),                 // 200: skein.v1.EndPollRequest
+	(*EndPollResponse)(nil),                // 201: skein.v1.EndPollResponse
+	(*ListVotesRequest)(nil),               // 202: skein.v1.ListVotesRequest
+	(*ListVotesResponse)(nil),              // 203: skein.v1.ListVotesResponse
+	(*ForwardMessagesRequest)(nil),         // 204: skein.v1.ForwardMessagesRequest
+	(*ForwardSource)(nil),                  // 205: skein.v1.ForwardSource
+	(*ForwardMerge)(nil),                   // 206: skein.v1.ForwardMerge
+	(*ForwardMessagesResponse)(nil),        // 207: skein.v1.ForwardMessagesResponse
+	(*Forwarded)(nil),                      // 208: skein.v1.Forwarded
+	(*PinMessageRequest)(nil),              // 209: skein.v1.PinMessageRequest
+	(*PinMessageResponse)(nil),             // 210: skein.v1.PinMessageResponse
+	(*ListPinsRequest)(nil),                // 211: skein.v1.ListPinsRequest
+	(*ListPinsResponse)(nil),               // 212: skein.v1.ListPinsResponse
+	(*ListThreadRequest)(nil),              // 213: skein.v1.ListThreadRequest
+	(*ListThreadResponse)(nil),             // 214: skein.v1.ListThreadResponse
+	(*ListThreadsRequest)(nil),             // 215: skein.v1.ListThreadsRequest
+	(*ListThreadsResponse)(nil),            // 216: skein.v1.ListThreadsResponse
+	(*Thread)(nil),                         // 217: skein.v1.Thread
+	(*ScheduleMessageRequest)(nil),         // 218: skein.v1.ScheduleMessageRequest
+	(*ScheduleMessageResponse)(nil),        // 219: skein.v1.ScheduleMessageResponse
+	(*Scheduled)(nil),                      // 220: skein.v1.Scheduled
+	(*ListScheduledRequest)(nil),           // 221: skein.v1.ListScheduledRequest
+	(*ListScheduledResponse)(nil),          // 222: skein.v1.ListScheduledResponse
+	(*ChangeScheduledRequest)(nil),         // 223: skein.v1.ChangeScheduledRequest
+	(*ChangeScheduledResponse)(nil),        // 224: skein.v1.ChangeScheduledResponse
+	(*CancelScheduledRequest)(nil),         // 225: skein.v1.CancelScheduledRequest
+	(*CancelScheduledResponse)(nil),        // 226: skein.v1.CancelScheduledResponse
+	(*Voted)(nil),                          // 227: skein.v1.Voted
+	(*ListMentionsRequest)(nil),            // 228: skein.v1.ListMentionsRequest
+	(*ListMentionsResponse)(nil),           // 229: skein.v1.ListMentionsResponse
+	(*SearchMessagesRequest)(nil),          // 230: skein.v1.SearchMessagesRequest
+	(*SearchMessagesResponse)(nil),         // 231: skein.v1.SearchMessagesResponse
+	(*FoundMessage)(nil),                   // 232: skein.v1.FoundMessage
+	(*TextMatch)(nil),                      // 233: skein.v1.TextMatch
+	(*ListEntriesRequest)(nil),             // 234: skein.v1.ListEntriesRequest
+	(*ListEntriesResponse)(nil),            // 235: skein.v1.ListEntriesResponse
+	(*ListConversationsRequest)(nil),       // 236: skein.v1.ListConversationsRequest
+	(*ListConversationsResponse)(nil),      // 237: skein.v1.ListConversationsResponse
+	(*MarkReadRequest)(nil),                // 238: skein.v1.MarkReadRequest
+	(*MarkReadResponse)(nil),               // 239: skein.v1.MarkReadResponse
+	(*SetMyStateRequest)(nil),              // 240: skein.v1.SetMyStateRequest
+	(*SetThread)(nil),                      // 241: skein.v1.SetThread
+	(*SetLifetimeRequest)(nil),             // 242: skein.v1.SetLifetimeRequest
+	(*SetLifetimeResponse)(nil),            // 243: skein.v1.SetLifetimeResponse
+	(*SetMyStateResponse)(nil),             // 244: skein.v1.SetMyStateResponse
+	(*GetPushKeyRequest)(nil),              // 245: skein.v1.GetPushKeyRequest
+	(*GetPushKeyResponse)(nil),             // 246: skein.v1.GetPushKeyResponse
+	(*SetPushSubscriptionRequest)(nil),     // 247: skein.v1.SetPushSubscriptionRequest
+	(*SetPushSubscriptionResponse)(nil),    // 248: skein.v1.SetPushSubscriptionResponse
+	(*DeletePushSubscriptionRequest)(nil),  // 249: skein.v1.DeletePushSubscriptionRequest
+	(*DeletePushSubscriptionResponse)(nil), // 250: skein.v1.DeletePushSubscriptionResponse
+	(*PushSettings)(nil),                   // 251: skein.v1.PushSettings
+	(*GetPushSettingsRequest)(nil),         // 252: skein.v1.GetPushSettingsRequest
+	(*GetPushSettingsResponse)(nil),        // 253: skein.v1.GetPushSettingsResponse
+	(*SetPushSettingsRequest)(nil),         // 254: skein.v1.SetPushSettingsRequest
+	(*SetPushSettingsResponse)(nil),        // 255: skein.v1.SetPushSettingsResponse
+	(*SetServerSettingsRequest)(nil),       // 256: skein.v1.SetServerSettingsRequest
+	(*SetServerSettingsResponse)(nil),      // 257: skein.v1.SetServerSettingsResponse
+	(*ListGroupsRequest)(nil),              // 258: skein.v1.ListGroupsRequest
+	(*ListGroupsResponse)(nil),             // 259: skein.v1.ListGroupsResponse
+	(*InspectGroupRequest)(nil),            // 260: skein.v1.InspectGroupRequest
+	(*InspectGroupResponse)(nil),           // 261: skein.v1.InspectGroupResponse
+	(*SetGroupOwnerRequest)(nil),           // 262: skein.v1.SetGroupOwnerRequest
+	(*SetGroupOwnerResponse)(nil),          // 263: skein.v1.SetGroupOwnerResponse
+	(*CloseGroupRequest)(nil),              // 264: skein.v1.CloseGroupRequest
+	(*CloseGroupResponse)(nil),             // 265: skein.v1.CloseGroupResponse
+	(*Report)(nil),                         // 266: skein.v1.Report
+	(*ListReportsRequest)(nil),             // 267: skein.v1.ListReportsRequest
+	(*ListReportsResponse)(nil),            // 268: skein.v1.ListReportsResponse
+	(*GetReportRequest)(nil),               // 269: skein.v1.GetReportRequest
+	(*GetReportResponse)(nil),              // 270: skein.v1.GetReportResponse
+	(*DecideReportRequest)(nil),            // 271: skein.v1.DecideReportRequest
+	(*DecideReportResponse)(nil),           // 272: skein.v1.DecideReportResponse
+	(*TakeBackMessageRequest)(nil),         // 273: skein.v1.TakeBackMessageRequest
+	(*TakeBackMessageResponse)(nil),        // 274: skein.v1.TakeBackMessageResponse
+	(*AuditEntry)(nil),                     // 275: skein.v1.AuditEntry
+	(*ListAuditLogRequest)(nil),            // 276: skein.v1.ListAuditLogRequest
+	(*ListAuditLogResponse)(nil),           // 277: skein.v1.ListAuditLogResponse
+	(*Account)(nil),                        // 278: skein.v1.Account
+	(*BanUserRequest)(nil),                 // 279: skein.v1.BanUserRequest
+	(*BanUserResponse)(nil),                // 280: skein.v1.BanUserResponse
+	(*UnbanUserRequest)(nil),               // 281: skein.v1.UnbanUserRequest
+	(*UnbanUserResponse)(nil),              // 282: skein.v1.UnbanUserResponse
+	(*SetDisabledRequest)(nil),             // 283: skein.v1.SetDisabledRequest
+	(*SetDisabledResponse)(nil),            // 284: skein.v1.SetDisabledResponse
+	(*SetServerRoleRequest)(nil),           // 285: skein.v1.SetServerRoleRequest
+	(*SetServerRoleResponse)(nil),          // 286: skein.v1.SetServerRoleResponse
+	(*SetUsernameRequest)(nil),             // 287: skein.v1.SetUsernameRequest
+	(*SetUsernameResponse)(nil),            // 288: skein.v1.SetUsernameResponse
+	(*SetStickerPackRequest)(nil),          // 289: skein.v1.SetStickerPackRequest
+	(*NewSticker)(nil),                     // 290: skein.v1.NewSticker
+	(*SetStickerPackResponse)(nil),         // 291: skein.v1.SetStickerPackResponse
+	(*SetCustomEmojiRequest)(nil),          // 292: skein.v1.SetCustomEmojiRequest
+	(*SetCustomEmojiResponse)(nil),         // 293: skein.v1.SetCustomEmojiResponse
+	(*SetRetentionRequest)(nil),            // 294: skein.v1.SetRetentionRequest
+	(*SetRetentionResponse)(nil),           // 295: skein.v1.SetRetentionResponse
+	(*GetRetentionRequest)(nil),            // 296: skein.v1.GetRetentionRequest
+	(*GetRetentionResponse)(nil),           // 297: skein.v1.GetRetentionResponse
+	(*ClaimAdminRequest)(nil),              // 298: skein.v1.ClaimAdminRequest
+	(*ClaimAdminResponse)(nil),             // 299: skein.v1.ClaimAdminResponse
+	(*MintTokenRequest)(nil),               // 300: skein.v1.MintTokenRequest
+	(*MintTokenResponse)(nil),              // 301: skein.v1.MintTokenResponse
+	(*CreateUserRequest)(nil),              // 302: skein.v1.CreateUserRequest
+	(*CreateUserResponse)(nil),             // 303: skein.v1.CreateUserResponse
+	(*ListUsersRequest)(nil),               // 304: skein.v1.ListUsersRequest
+	(*ListUsersResponse)(nil),              // 305: skein.v1.ListUsersResponse
+	(*ListUserSessionsRequest)(nil),        // 306: skein.v1.ListUserSessionsRequest
+	(*ListUserSessionsResponse)(nil),       // 307: skein.v1.ListUserSessionsResponse
+	(*KickUserRequest)(nil),                // 308: skein.v1.KickUserRequest
+	(*KickUserResponse)(nil),               // 309: skein.v1.KickUserResponse
+	(*EraseUserRequest)(nil),               // 310: skein.v1.EraseUserRequest
+	(*EraseUserResponse)(nil),              // 311: skein.v1.EraseUserResponse
+	(*ExportUserRequest)(nil),              // 312: skein.v1.ExportUserRequest
+	(*ExportUserResponse)(nil),             // 313: skein.v1.ExportUserResponse
+	(*CreateGroupForRequest)(nil),          // 314: skein.v1.CreateGroupForRequest
+	(*CreateGroupForResponse)(nil),         // 315: skein.v1.CreateGroupForResponse
+	(*RegistrationLink)(nil),               // 316: skein.v1.RegistrationLink
+	(*CreateRegistrationLinkRequest)(nil),  // 317: skein.v1.CreateRegistrationLinkRequest
+	(*CreateRegistrationLinkResponse)(nil), // 318: skein.v1.CreateRegistrationLinkResponse
+	(*ListRegistrationLinksRequest)(nil),   // 319: skein.v1.ListRegistrationLinksRequest
+	(*ListRegistrationLinksResponse)(nil),  // 320: skein.v1.ListRegistrationLinksResponse
+	(*RevokeRegistrationLinkRequest)(nil),  // 321: skein.v1.RevokeRegistrationLinkRequest
+	(*RevokeRegistrationLinkResponse)(nil), // 322: skein.v1.RevokeRegistrationLinkResponse
+	(*CreateResetLinkRequest)(nil),         // 323: skein.v1.CreateResetLinkRequest
+	(*CreateResetLinkResponse)(nil),        // 324: skein.v1.CreateResetLinkResponse
+	nil,                                    // 325: skein.v1.User.ExtraEntry
+	nil,                                    // 326: skein.v1.UpdateProfileRequest.ExtraEntry
+	nil,                                    // 327: skein.v1.Group.ExtraEntry
+	nil,                                    // 328: skein.v1.UpdateGroupRequest.ExtraEntry
+	nil,                                    // 329: skein.v1.SendMessageRequest.ExtraEntry
+	nil,                                    // 330: skein.v1.EditMessageRequest.ExtraEntry
+	nil,                                    // 331: skein.v1.Edited.ExtraEntry
+	(*Device)(nil),                         // 332: skein.v1.Device
+	(Role)(0),                              // 333: skein.v1.Role
+	(GroupPower)(0),                        // 334: skein.v1.GroupPower
+	(JoinMode)(0),                          // 335: skein.v1.JoinMode
+	(GroupHistory)(0),                      // 336: skein.v1.GroupHistory
+	(*Media)(nil),                          // 337: skein.v1.Media
+	(*Content)(nil),                        // 338: skein.v1.Content
+	(*Poll)(nil),                           // 339: skein.v1.Poll
+	(GroupMention)(0),                      // 340: skein.v1.GroupMention
+	(*Error)(nil),                          // 341: skein.v1.Error
+	(*Entry)(nil),                          // 342: skein.v1.Entry
+	(*Newest)(nil),                         // 343: skein.v1.Newest
+	(*SyncDelta)(nil),                      // 344: skein.v1.SyncDelta
+	(PushLevel)(0),                         // 345: skein.v1.PushLevel
+	(*MyState)(nil),                        // 346: skein.v1.MyState
+	(*GroupChange)(nil),                    // 347: skein.v1.GroupChange
 }
 var file_skein_v1_services_proto_depIdxs = []int32{
-	67,  // 0: skein.v1.GetMeResponse.user:type_name -> skein.v1.User
-	0,   // 1: skein.v1.GetMeResponse.role:type_name -> skein.v1.ServerRole
-	1,   // 2: skein.v1.GetMeResponse.dm_policy:type_name -> skein.v1.DmPolicy
-	4,   // 3: skein.v1.GetMeResponse.group_policy:type_name -> skein.v1.GroupPolicy
-	2,   // 4: skein.v1.GetMeResponse.find_policy:type_name -> skein.v1.FindPolicy
-	3,   // 5: skein.v1.GetMeResponse.presence_policy:type_name -> skein.v1.PresencePolicy
-	301, // 6: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
-	11,  // 7: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
-	301, // 8: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
-	11,  // 9: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
-	11,  // 10: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
-	22,  // 11: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
-	301, // 12: skein.v1.Session.device:type_name -> skein.v1.Device
-	301, // 13: skein.v1.LoginWithCodeRequest.device:type_name -> skein.v1.Device
-	11,  // 14: skein.v1.LoginWithCodeResponse.tokens:type_name -> skein.v1.Tokens
-	45,  // 15: skein.v1.ListLoginProvidersResponse.providers:type_name -> skein.v1.LoginProvider
-	301, // 16: skein.v1.FinishProviderLoginRequest.device:type_name -> skein.v1.Device
-	11,  // 17: skein.v1.FinishProviderLoginResponse.tokens:type_name -> skein.v1.Tokens
-	54,  // 18: skein.v1.LinkIdentityResponse.identity:type_name -> skein.v1.Identity
-	54,  // 19: skein.v1.ListIdentitiesResponse.identities:type_name -> skein.v1.Identity
-	67,  // 20: skein.v1.ChangeUsernameResponse.user:type_name -> skein.v1.User
-	301, // 21: skein.v1.RegisterGuestRequest.device:type_name -> skein.v1.Device
-	11,  // 22: skein.v1.RegisterGuestResponse.tokens:type_name -> skein.v1.Tokens
-	67,  // 23: skein.v1.UpgradeGuestResponse.user:type_name -> skein.v1.User
-	294, // 24: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
-	67,  // 25: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
-	67,  // 26: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
-	67,  // 27: skein.v1.SearchUsersResponse.users:type_name -> skein.v1.User
-	1,   // 28: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
-	4,   // 29: skein.v1.UpdateProfileRequest.group_policy:type_name -> skein.v1.GroupPolicy
-	2,   // 30: skein.v1.UpdateProfileRequest.find_policy:type_name -> skein.v1.FindPolicy
-	295, // 31: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
-	3,   // 32: skein.v1.UpdateProfileRequest.presence_policy:type_name -> skein.v1.PresencePolicy
-	67,  // 33: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
-	1,   // 34: skein.v1.UpdateProfileResponse.dm_policy:type_name -> skein.v1.DmPolicy
-	4,   // 35: skein.v1.UpdateProfileResponse.group_policy:type_name -> skein.v1.GroupPolicy
-	2,   // 36: skein.v1.UpdateProfileResponse.find_policy:type_name -> skein.v1.FindPolicy
-	3,   // 37: skein.v1.UpdateProfileResponse.presence_policy:type_name -> skein.v1.PresencePolicy
-	67,  // 38: skein.v1.Contact.user:type_name -> skein.v1.User
-	5,   // 39: skein.v1.Contact.state:type_name -> skein.v1.ContactState
-	76,  // 40: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
-	76,  // 41: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
-	76,  // 42: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
-	302, // 43: skein.v1.Group.role:type_name -> skein.v1.Role
-	296, // 44: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
-	303, // 45: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
-	303, // 46: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
-	303, // 47: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
-	304, // 48: skein.v1.Group.join:type_name -> skein.v1.JoinMode
-	305, // 49: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
-	303, // 50: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
-	302, // 51: skein.v1.Member.role:type_name -> skein.v1.Role
-	95,  // 52: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
-	95,  // 53: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
-	95,  // 54: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
-	297, // 55: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
-	303, // 56: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
-	303, // 57: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
-	303, // 58: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
-	304, // 59: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
-	305, // 60: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
-	303, // 61: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
-	95,  // 62: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
-	302, // 63: skein.v1.ListMembersRequest.role:type_name -> skein.v1.Role
-	96,  // 64: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
-	302, // 65: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
-	123, // 66: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
-	130, // 67: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
-	95,  // 68: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
-	137, // 69: skein.v1.CreateInviteLinkResponse.link:type_name -> skein.v1.InviteLink
-	137, // 70: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
-	95,  // 71: skein.v1.JoinByLinkResponse.group:type_name -> skein.v1.Group
-	148, // 72: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
-	161, // 73: skein.v1.ListStickersResponse.packs:type_name -> skein.v1.StickerPack
-	163, // 74: skein.v1.ListStickersResponse.emoji:type_name -> skein.v1.CustomEmoji
-	162, // 75: skein.v1.StickerPack.stickers:type_name -> skein.v1.Sticker
-	306, // 76: skein.v1.Sticker.media:type_name -> skein.v1.Media
-	306, // 77: skein.v1.CustomEmoji.media:type_name -> skein.v1.Media
-	164, // 78: skein.v1.GetMediaRequest.media:type_name -> skein.v1.MediaPlace
-	306, // 79: skein.v1.GetMediaResponse.media:type_name -> skein.v1.Media
-	164, // 80: skein.v1.LinkMediaRequest.media:type_name -> skein.v1.MediaPlace
-	307, // 81: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
-	298, // 82: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
-	308, // 83: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
-	309, // 84: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	307, // 85: skein.v1.StreamMessageRequest.content:type_name -> skein.v1.Content
-	307, // 86: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
-	299, // 87: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
-	309, // 88: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	181, // 89: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
-	307, // 90: skein.v1.Edited.content:type_name -> skein.v1.Content
-	300, // 91: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
-	309, // 92: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
-	188, // 93: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
-	218, // 94: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
-	196, // 95: skein.v1.ForwardMessagesRequest.messages:type_name -> skein.v1.ForwardSource
-	197, // 96: skein.v1.ForwardMessagesRequest.merge:type_name -> skein.v1.ForwardMerge
-	199, // 97: skein.v1.ForwardMessagesResponse.forwarded:type_name -> skein.v1.Forwarded
-	310, // 98: skein.v1.ForwardMessagesResponse.error:type_name -> skein.v1.Error
-	311, // 99: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
-	208, // 100: skein.v1.ListThreadResponse.thread:type_name -> skein.v1.Thread
-	311, // 101: skein.v1.ListThreadResponse.entries:type_name -> skein.v1.Entry
-	208, // 102: skein.v1.ListThreadsResponse.threads:type_name -> skein.v1.Thread
-	311, // 103: skein.v1.Thread.root:type_name -> skein.v1.Entry
-	171, // 104: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
-	171, // 105: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
-	6,   // 106: skein.v1.Scheduled.state:type_name -> skein.v1.ScheduledState
-	310, // 107: skein.v1.Scheduled.error:type_name -> skein.v1.Error
-	211, // 108: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
-	171, // 109: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
-	311, // 110: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
-	223, // 111: skein.v1.SearchMessagesResponse.found:type_name -> skein.v1.FoundMessage
-	311, // 112: skein.v1.FoundMessage.entry:type_name -> skein.v1.Entry
-	224, // 113: skein.v1.FoundMessage.matches:type_name -> skein.v1.TextMatch
-	311, // 114: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
-	311, // 115: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
-	312, // 116: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
-	313, // 117: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
-	232, // 118: skein.v1.SetMyStateRequest.thread:type_name -> skein.v1.SetThread
-	314, // 119: skein.v1.SetMyStateRequest.push_level:type_name -> skein.v1.PushLevel
-	315, // 120: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
-	314, // 121: skein.v1.PushSettings.direct:type_name -> skein.v1.PushLevel
-	314, // 122: skein.v1.PushSettings.groups:type_name -> skein.v1.PushLevel
-	242, // 123: skein.v1.GetPushSettingsResponse.settings:type_name -> skein.v1.PushSettings
-	242, // 124: skein.v1.SetPushSettingsRequest.settings:type_name -> skein.v1.PushSettings
-	67,  // 125: skein.v1.Account.user:type_name -> skein.v1.User
-	0,   // 126: skein.v1.Account.role:type_name -> skein.v1.ServerRole
-	7,   // 127: skein.v1.Account.state:type_name -> skein.v1.AccountState
-	0,   // 128: skein.v1.SetServerRoleRequest.role:type_name -> skein.v1.ServerRole
-	67,  // 129: skein.v1.SetUsernameResponse.user:type_name -> skein.v1.User
-	259, // 130: skein.v1.SetStickerPackRequest.stickers:type_name -> skein.v1.NewSticker
-	8,   // 131: skein.v1.SetRetentionRequest.kind:type_name -> skein.v1.RetentionKind
-	8,   // 132: skein.v1.GetRetentionResponse.kind:type_name -> skein.v1.RetentionKind
-	11,  // 133: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
-	301, // 134: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
-	11,  // 135: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
-	67,  // 136: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
-	7,   // 137: skein.v1.ListUsersRequest.state:type_name -> skein.v1.AccountState
-	67,  // 138: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
-	247, // 139: skein.v1.ListUsersResponse.accounts:type_name -> skein.v1.Account
-	22,  // 140: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
-	316, // 141: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
-	95,  // 142: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
-	285, // 143: skein.v1.CreateRegistrationLinkResponse.link:type_name -> skein.v1.RegistrationLink
-	285, // 144: skein.v1.ListRegistrationLinksResponse.links:type_name -> skein.v1.RegistrationLink
-	12,  // 145: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
-	14,  // 146: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
-	16,  // 147: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
-	18,  // 148: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
-	20,  // 149: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
-	23,  // 150: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
-	25,  // 151: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
-	27,  // 152: skein.v1.AccountService.LoginWithCode:input_type -> skein.v1.LoginWithCodeRequest
-	29,  // 153: skein.v1.AccountService.GetSecurity:input_type -> skein.v1.GetSecurityRequest
-	31,  // 154: skein.v1.AccountService.BeginTotp:input_type -> skein.v1.BeginTotpRequest
-	33,  // 155: skein.v1.AccountService.ConfirmTotp:input_type -> skein.v1.ConfirmTotpRequest
-	35,  // 156: skein.v1.AccountService.DisableTotp:input_type -> skein.v1.DisableTotpRequest
-	37,  // 157: skein.v1.AccountService.NewRecoveryCodes:input_type -> skein.v1.NewRecoveryCodesRequest
-	43,  // 158: skein.v1.AccountService.ResetPassword:input_type -> skein.v1.ResetPasswordRequest
-	46,  // 159: skein.v1.AccountService.ListLoginProviders:input_type -> skein.v1.ListLoginProvidersRequest
-	48,  // 160: skein.v1.AccountService.BeginProviderLogin:input_type -> skein.v1.BeginProviderLoginRequest
-	50,  // 161: skein.v1.AccountService.AnswerProviderLogin:input_type -> skein.v1.AnswerProviderLoginRequest
-	52,  // 162: skein.v1.AccountService.FinishProviderLogin:input_type -> skein.v1.FinishProviderLoginRequest
-	55,  // 163: skein.v1.AccountService.LinkIdentity:input_type -> skein.v1.LinkIdentityRequest
-	57,  // 164: skein.v1.AccountService.ListIdentities:input_type -> skein.v1.ListIdentitiesRequest
-	59,  // 165: skein.v1.AccountService.UnlinkIdentity:input_type -> skein.v1.UnlinkIdentityRequest
-	39,  // 166: skein.v1.AccountService.DeleteAccount:input_type -> skein.v1.DeleteAccountRequest
-	41,  // 167: skein.v1.AccountService.BeginExport:input_type -> skein.v1.BeginExportRequest
-	61,  // 168: skein.v1.AccountService.ChangeUsername:input_type -> skein.v1.ChangeUsernameRequest
-	63,  // 169: skein.v1.AccountService.RegisterGuest:input_type -> skein.v1.RegisterGuestRequest
-	65,  // 170: skein.v1.AccountService.UpgradeGuest:input_type -> skein.v1.UpgradeGuestRequest
-	9,   // 171: skein.v1.AccountService.GetMe:input_type -> skein.v1.GetMeRequest
-	68,  // 172: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
-	70,  // 173: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
-	72,  // 174: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
-	74,  // 175: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
-	77,  // 176: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
-	79,  // 177: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
-	81,  // 178: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
-	83,  // 179: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
-	85,  // 180: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
-	87,  // 181: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
-	89,  // 182: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
-	91,  // 183: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
-	93,  // 184: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
-	97,  // 185: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
-	99,  // 186: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
-	101, // 187: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
-	103, // 188: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
-	105, // 189: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
-	107, // 190: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
-	109, // 191: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
-	111, // 192: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
-	113, // 193: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
-	115, // 194: skein.v1.GroupService.SetNickname:input_type -> skein.v1.SetNicknameRequest
-	117, // 195: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
-	119, // 196: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
-	121, // 197: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
-	124, // 198: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
-	126, // 199: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
-	128, // 200: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
-	131, // 201: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
-	133, // 202: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
-	135, // 203: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
-	138, // 204: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
-	140, // 205: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
-	142, // 206: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
-	144, // 207: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
-	146, // 208: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
-	149, // 209: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
-	151, // 210: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
-	153, // 211: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
-	155, // 212: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
-	157, // 213: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
-	165, // 214: skein.v1.MediaService.GetMedia:input_type -> skein.v1.GetMediaRequest
-	167, // 215: skein.v1.MediaService.LinkMedia:input_type -> skein.v1.LinkMediaRequest
-	169, // 216: skein.v1.MediaService.DeleteMedia:input_type -> skein.v1.DeleteMediaRequest
-	159, // 217: skein.v1.MediaService.ListStickers:input_type -> skein.v1.ListStickersRequest
-	171, // 218: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
-	175, // 219: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
-	177, // 220: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
-	179, // 221: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
-	182, // 222: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
-	184, // 223: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
-	186, // 224: skein.v1.MessageService.ListReaders:input_type -> skein.v1.ListReadersRequest
-	189, // 225: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
-	191, // 226: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
-	193, // 227: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
-	200, // 228: skein.v1.MessageService.PinMessage:input_type -> skein.v1.PinMessageRequest
-	202, // 229: skein.v1.MessageService.ListPins:input_type -> skein.v1.ListPinsRequest
-	204, // 230: skein.v1.MessageService.ListThread:input_type -> skein.v1.ListThreadRequest
-	206, // 231: skein.v1.MessageService.ListThreads:input_type -> skein.v1.ListThreadsRequest
-	233, // 232: skein.v1.MessageService.SetLifetime:input_type -> skein.v1.SetLifetimeRequest
-	195, // 233: skein.v1.MessageService.ForwardMessages:input_type -> skein.v1.ForwardMessagesRequest
-	173, // 234: skein.v1.MessageService.StreamMessage:input_type -> skein.v1.StreamMessageRequest
-	219, // 235: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
-	221, // 236: skein.v1.MessageService.SearchMessages:input_type -> skein.v1.SearchMessagesRequest
-	209, // 237: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
-	212, // 238: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
-	214, // 239: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
-	216, // 240: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
-	225, // 241: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
-	227, // 242: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
-	229, // 243: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
-	231, // 244: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
-	236, // 245: skein.v1.PushService.GetPushKey:input_type -> skein.v1.GetPushKeyRequest
-	238, // 246: skein.v1.PushService.SetPushSubscription:input_type -> skein.v1.SetPushSubscriptionRequest
-	240, // 247: skein.v1.PushService.DeletePushSubscription:input_type -> skein.v1.DeletePushSubscriptionRequest
-	243, // 248: skein.v1.PushService.GetPushSettings:input_type -> skein.v1.GetPushSettingsRequest
-	245, // 249: skein.v1.PushService.SetPushSettings:input_type -> skein.v1.SetPushSettingsRequest
-	267, // 250: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
-	269, // 251: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
-	271, // 252: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
-	273, // 253: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
-	275, // 254: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
-	277, // 255: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
-	279, // 256: skein.v1.AdminService.EraseUser:input_type -> skein.v1.EraseUserRequest
-	281, // 257: skein.v1.AdminService.ExportUser:input_type -> skein.v1.ExportUserRequest
-	283, // 258: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
-	263, // 259: skein.v1.AdminService.SetRetention:input_type -> skein.v1.SetRetentionRequest
-	265, // 260: skein.v1.AdminService.GetRetention:input_type -> skein.v1.GetRetentionRequest
-	258, // 261: skein.v1.AdminService.SetStickerPack:input_type -> skein.v1.SetStickerPackRequest
-	261, // 262: skein.v1.AdminService.SetCustomEmoji:input_type -> skein.v1.SetCustomEmojiRequest
-	286, // 263: skein.v1.AdminService.CreateRegistrationLink:input_type -> skein.v1.CreateRegistrationLinkRequest
-	288, // 264: skein.v1.AdminService.ListRegistrationLinks:input_type -> skein.v1.ListRegistrationLinksRequest
-	290, // 265: skein.v1.AdminService.RevokeRegistrationLink:input_type -> skein.v1.RevokeRegistrationLinkRequest
-	292, // 266: skein.v1.AdminService.CreateResetLink:input_type -> skein.v1.CreateResetLinkRequest
-	256, // 267: skein.v1.AdminService.SetUsername:input_type -> skein.v1.SetUsernameRequest
-	248, // 268: skein.v1.AdminService.BanUser:input_type -> skein.v1.BanUserRequest
-	250, // 269: skein.v1.AdminService.UnbanUser:input_type -> skein.v1.UnbanUserRequest
-	252, // 270: skein.v1.AdminService.SetDisabled:input_type -> skein.v1.SetDisabledRequest
-	254, // 271: skein.v1.AdminService.SetServerRole:input_type -> skein.v1.SetServerRoleRequest
-	13,  // 272: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
-	15,  // 273: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
-	17,  // 274: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
-	19,  // 275: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
-	21,  // 276: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
-	24,  // 277: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
-	26,  // 278: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
-	28,  // 279: skein.v1.AccountService.LoginWithCode:output_type -> skein.v1.LoginWithCodeResponse
-	30,  // 280: skein.v1.AccountService.GetSecurity:output_type -> skein.v1.GetSecurityResponse
-	32,  // 281: skein.v1.AccountService.BeginTotp:output_type -> skein.v1.BeginTotpResponse
-	34,  // 282: skein.v1.AccountService.ConfirmTotp:output_type -> skein.v1.ConfirmTotpResponse
-	36,  // 283: skein.v1.AccountService.DisableTotp:output_type -> skein.v1.DisableTotpResponse
-	38,  // 284: skein.v1.AccountService.NewRecoveryCodes:output_type -> skein.v1.NewRecoveryCodesResponse
-	44,  // 285: skein.v1.AccountService.ResetPassword:output_type -> skein.v1.ResetPasswordResponse
-	47,  // 286: skein.v1.AccountService.ListLoginProviders:output_type -> skein.v1.ListLoginProvidersResponse
-	49,  // 287: skein.v1.AccountService.BeginProviderLogin:output_type -> skein.v1.BeginProviderLoginResponse
-	51,  // 288: skein.v1.AccountService.AnswerProviderLogin:output_type -> skein.v1.AnswerProviderLoginResponse
-	53,  // 289: skein.v1.AccountService.FinishProviderLogin:output_type -> skein.v1.FinishProviderLoginResponse
-	56,  // 290: skein.v1.AccountService.LinkIdentity:output_type -> skein.v1.LinkIdentityResponse
-	58,  // 291: skein.v1.AccountService.ListIdentities:output_type -> skein.v1.ListIdentitiesResponse
-	60,  // 292: skein.v1.AccountService.UnlinkIdentity:output_type -> skein.v1.UnlinkIdentityResponse
-	40,  // 293: skein.v1.AccountService.DeleteAccount:output_type -> skein.v1.DeleteAccountResponse
-	42,  // 294: skein.v1.AccountService.BeginExport:output_type -> skein.v1.BeginExportResponse
-	62,  // 295: skein.v1.AccountService.ChangeUsername:output_type -> skein.v1.ChangeUsernameResponse
-	64,  // 296: skein.v1.AccountService.RegisterGuest:output_type -> skein.v1.RegisterGuestResponse
-	66,  // 297: skein.v1.AccountService.UpgradeGuest:output_type -> skein.v1.UpgradeGuestResponse
-	10,  // 298: skein.v1.AccountService.GetMe:output_type -> skein.v1.GetMeResponse
-	69,  // 299: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
-	71,  // 300: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
-	73,  // 301: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
-	75,  // 302: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
-	78,  // 303: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
-	80,  // 304: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
-	82,  // 305: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
-	84,  // 306: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
-	86,  // 307: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
-	88,  // 308: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
-	90,  // 309: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
-	92,  // 310: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
-	94,  // 311: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
-	98,  // 312: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
-	100, // 313: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
-	102, // 314: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
-	104, // 315: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
-	106, // 316: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
-	108, // 317: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
-	110, // 318: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
-	112, // 319: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
-	114, // 320: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
-	116, // 321: skein.v1.GroupService.SetNickname:output_type -> skein.v1.SetNicknameResponse
-	118, // 322: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
-	120, // 323: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
-	122, // 324: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
-	125, // 325: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
-	127, // 326: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
-	129, // 327: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
-	132, // 328: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
-	134, // 329: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
-	136, // 330: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
-	139, // 331: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
-	141, // 332: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
-	143, // 333: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
-	145, // 334: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
-	147, // 335: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
-	150, // 336: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
-	152, // 337: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
-	154, // 338: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
-	156, // 339: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
-	158, // 340: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
-	166, // 341: skein.v1.MediaService.GetMedia:output_type -> skein.v1.GetMediaResponse
-	168, // 342: skein.v1.MediaService.LinkMedia:output_type -> skein.v1.LinkMediaResponse
-	170, // 343: skein.v1.MediaService.DeleteMedia:output_type -> skein.v1.DeleteMediaResponse
-	160, // 344: skein.v1.MediaService.ListStickers:output_type -> skein.v1.ListStickersResponse
-	172, // 345: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
-	176, // 346: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
-	178, // 347: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
-	180, // 348: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
-	183, // 349: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
-	185, // 350: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
-	187, // 351: skein.v1.MessageService.ListReaders:output_type -> skein.v1.ListReadersResponse
-	190, // 352: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
-	192, // 353: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
-	194, // 354: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
-	201, // 355: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
-	203, // 356: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
-	205, // 357: skein.v1.MessageService.ListThread:output_type -> skein.v1.ListThreadResponse
-	207, // 358: skein.v1.MessageService.ListThreads:output_type -> skein.v1.ListThreadsResponse
-	234, // 359: skein.v1.MessageService.SetLifetime:output_type -> skein.v1.SetLifetimeResponse
-	198, // 360: skein.v1.MessageService.ForwardMessages:output_type -> skein.v1.ForwardMessagesResponse
-	174, // 361: skein.v1.MessageService.StreamMessage:output_type -> skein.v1.StreamMessageResponse
-	220, // 362: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
-	222, // 363: skein.v1.MessageService.SearchMessages:output_type -> skein.v1.SearchMessagesResponse
-	210, // 364: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
-	213, // 365: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
-	215, // 366: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
-	217, // 367: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
-	226, // 368: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
-	228, // 369: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
-	230, // 370: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
-	235, // 371: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
-	237, // 372: skein.v1.PushService.GetPushKey:output_type -> skein.v1.GetPushKeyResponse
-	239, // 373: skein.v1.PushService.SetPushSubscription:output_type -> skein.v1.SetPushSubscriptionResponse
-	241, // 374: skein.v1.PushService.DeletePushSubscription:output_type -> skein.v1.DeletePushSubscriptionResponse
-	244, // 375: skein.v1.PushService.GetPushSettings:output_type -> skein.v1.GetPushSettingsResponse
-	246, // 376: skein.v1.PushService.SetPushSettings:output_type -> skein.v1.SetPushSettingsResponse
-	268, // 377: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
-	270, // 378: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
-	272, // 379: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
-	274, // 380: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
-	276, // 381: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
-	278, // 382: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
-	280, // 383: skein.v1.AdminService.EraseUser:output_type -> skein.v1.EraseUserResponse
-	282, // 384: skein.v1.AdminService.ExportUser:output_type -> skein.v1.ExportUserResponse
-	284, // 385: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
-	264, // 386: skein.v1.AdminService.SetRetention:output_type -> skein.v1.SetRetentionResponse
-	266, // 387: skein.v1.AdminService.GetRetention:output_type -> skein.v1.GetRetentionResponse
-	260, // 388: skein.v1.AdminService.SetStickerPack:output_type -> skein.v1.SetStickerPackResponse
-	262, // 389: skein.v1.AdminService.SetCustomEmoji:output_type -> skein.v1.SetCustomEmojiResponse
-	287, // 390: skein.v1.AdminService.CreateRegistrationLink:output_type -> skein.v1.CreateRegistrationLinkResponse
-	289, // 391: skein.v1.AdminService.ListRegistrationLinks:output_type -> skein.v1.ListRegistrationLinksResponse
-	291, // 392: skein.v1.AdminService.RevokeRegistrationLink:output_type -> skein.v1.RevokeRegistrationLinkResponse
-	293, // 393: skein.v1.AdminService.CreateResetLink:output_type -> skein.v1.CreateResetLinkResponse
-	257, // 394: skein.v1.AdminService.SetUsername:output_type -> skein.v1.SetUsernameResponse
-	249, // 395: skein.v1.AdminService.BanUser:output_type -> skein.v1.BanUserResponse
-	251, // 396: skein.v1.AdminService.UnbanUser:output_type -> skein.v1.UnbanUserResponse
-	253, // 397: skein.v1.AdminService.SetDisabled:output_type -> skein.v1.SetDisabledResponse
-	255, // 398: skein.v1.AdminService.SetServerRole:output_type -> skein.v1.SetServerRoleResponse
-	272, // [272:399] is the sub-list for method output_type
-	145, // [145:272] is the sub-list for method input_type
-	145, // [145:145] is the sub-list for extension type_name
-	145, // [145:145] is the sub-list for extension extendee
-	0,   // [0:145] is the sub-list for field type_name
+	0,   // 0: skein.v1.ServerInfo.registration:type_name -> skein.v1.RegistrationMode
+	13,  // 1: skein.v1.GetServerInfoResponse.info:type_name -> skein.v1.ServerInfo
+	74,  // 2: skein.v1.GetMeResponse.user:type_name -> skein.v1.User
+	1,   // 3: skein.v1.GetMeResponse.role:type_name -> skein.v1.ServerRole
+	2,   // 4: skein.v1.GetMeResponse.dm_policy:type_name -> skein.v1.DmPolicy
+	5,   // 5: skein.v1.GetMeResponse.group_policy:type_name -> skein.v1.GroupPolicy
+	3,   // 6: skein.v1.GetMeResponse.find_policy:type_name -> skein.v1.FindPolicy
+	4,   // 7: skein.v1.GetMeResponse.presence_policy:type_name -> skein.v1.PresencePolicy
+	332, // 8: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
+	18,  // 9: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
+	332, // 10: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
+	18,  // 11: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
+	18,  // 12: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
+	29,  // 13: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
+	332, // 14: skein.v1.Session.device:type_name -> skein.v1.Device
+	332, // 15: skein.v1.LoginWithCodeRequest.device:type_name -> skein.v1.Device
+	18,  // 16: skein.v1.LoginWithCodeResponse.tokens:type_name -> skein.v1.Tokens
+	52,  // 17: skein.v1.ListLoginProvidersResponse.providers:type_name -> skein.v1.LoginProvider
+	332, // 18: skein.v1.FinishProviderLoginRequest.device:type_name -> skein.v1.Device
+	18,  // 19: skein.v1.FinishProviderLoginResponse.tokens:type_name -> skein.v1.Tokens
+	61,  // 20: skein.v1.LinkIdentityResponse.identity:type_name -> skein.v1.Identity
+	61,  // 21: skein.v1.ListIdentitiesResponse.identities:type_name -> skein.v1.Identity
+	74,  // 22: skein.v1.ChangeUsernameResponse.user:type_name -> skein.v1.User
+	332, // 23: skein.v1.RegisterGuestRequest.device:type_name -> skein.v1.Device
+	18,  // 24: skein.v1.RegisterGuestResponse.tokens:type_name -> skein.v1.Tokens
+	74,  // 25: skein.v1.UpgradeGuestResponse.user:type_name -> skein.v1.User
+	325, // 26: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
+	74,  // 27: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
+	74,  // 28: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
+	74,  // 29: skein.v1.SearchUsersResponse.users:type_name -> skein.v1.User
+	2,   // 30: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
+	5,   // 31: skein.v1.UpdateProfileRequest.group_policy:type_name -> skein.v1.GroupPolicy
+	3,   // 32: skein.v1.UpdateProfileRequest.find_policy:type_name -> skein.v1.FindPolicy
+	326, // 33: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
+	4,   // 34: skein.v1.UpdateProfileRequest.presence_policy:type_name -> skein.v1.PresencePolicy
+	74,  // 35: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
+	2,   // 36: skein.v1.UpdateProfileResponse.dm_policy:type_name -> skein.v1.DmPolicy
+	5,   // 37: skein.v1.UpdateProfileResponse.group_policy:type_name -> skein.v1.GroupPolicy
+	3,   // 38: skein.v1.UpdateProfileResponse.find_policy:type_name -> skein.v1.FindPolicy
+	4,   // 39: skein.v1.UpdateProfileResponse.presence_policy:type_name -> skein.v1.PresencePolicy
+	74,  // 40: skein.v1.Contact.user:type_name -> skein.v1.User
+	6,   // 41: skein.v1.Contact.state:type_name -> skein.v1.ContactState
+	83,  // 42: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
+	83,  // 43: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
+	83,  // 44: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
+	333, // 45: skein.v1.Group.role:type_name -> skein.v1.Role
+	327, // 46: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
+	334, // 47: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
+	334, // 48: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
+	334, // 49: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
+	335, // 50: skein.v1.Group.join:type_name -> skein.v1.JoinMode
+	336, // 51: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
+	334, // 52: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
+	333, // 53: skein.v1.Member.role:type_name -> skein.v1.Role
+	102, // 54: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
+	102, // 55: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
+	102, // 56: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
+	328, // 57: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
+	334, // 58: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
+	334, // 59: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
+	334, // 60: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
+	335, // 61: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
+	336, // 62: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
+	334, // 63: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
+	102, // 64: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
+	333, // 65: skein.v1.ListMembersRequest.role:type_name -> skein.v1.Role
+	103, // 66: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
+	333, // 67: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
+	130, // 68: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
+	137, // 69: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
+	102, // 70: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
+	144, // 71: skein.v1.CreateInviteLinkResponse.link:type_name -> skein.v1.InviteLink
+	144, // 72: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
+	102, // 73: skein.v1.JoinByLinkResponse.group:type_name -> skein.v1.Group
+	155, // 74: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
+	168, // 75: skein.v1.ListStickersResponse.packs:type_name -> skein.v1.StickerPack
+	170, // 76: skein.v1.ListStickersResponse.emoji:type_name -> skein.v1.CustomEmoji
+	169, // 77: skein.v1.StickerPack.stickers:type_name -> skein.v1.Sticker
+	337, // 78: skein.v1.Sticker.media:type_name -> skein.v1.Media
+	337, // 79: skein.v1.CustomEmoji.media:type_name -> skein.v1.Media
+	171, // 80: skein.v1.GetMediaRequest.media:type_name -> skein.v1.MediaPlace
+	337, // 81: skein.v1.GetMediaResponse.media:type_name -> skein.v1.Media
+	171, // 82: skein.v1.LinkMediaRequest.media:type_name -> skein.v1.MediaPlace
+	7,   // 83: skein.v1.ReportMessageRequest.reason:type_name -> skein.v1.ReportReason
+	338, // 84: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
+	329, // 85: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
+	339, // 86: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
+	340, // 87: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	338, // 88: skein.v1.StreamMessageRequest.content:type_name -> skein.v1.Content
+	338, // 89: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
+	330, // 90: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
+	340, // 91: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	190, // 92: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
+	338, // 93: skein.v1.Edited.content:type_name -> skein.v1.Content
+	331, // 94: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
+	340, // 95: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
+	197, // 96: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
+	227, // 97: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
+	205, // 98: skein.v1.ForwardMessagesRequest.messages:type_name -> skein.v1.ForwardSource
+	206, // 99: skein.v1.ForwardMessagesRequest.merge:type_name -> skein.v1.ForwardMerge
+	208, // 100: skein.v1.ForwardMessagesResponse.forwarded:type_name -> skein.v1.Forwarded
+	341, // 101: skein.v1.ForwardMessagesResponse.error:type_name -> skein.v1.Error
+	342, // 102: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
+	217, // 103: skein.v1.ListThreadResponse.thread:type_name -> skein.v1.Thread
+	342, // 104: skein.v1.ListThreadResponse.entries:type_name -> skein.v1.Entry
+	217, // 105: skein.v1.ListThreadsResponse.threads:type_name -> skein.v1.Thread
+	342, // 106: skein.v1.Thread.root:type_name -> skein.v1.Entry
+	180, // 107: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
+	180, // 108: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
+	8,   // 109: skein.v1.Scheduled.state:type_name -> skein.v1.ScheduledState
+	341, // 110: skein.v1.Scheduled.error:type_name -> skein.v1.Error
+	220, // 111: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
+	180, // 112: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
+	342, // 113: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
+	232, // 114: skein.v1.SearchMessagesResponse.found:type_name -> skein.v1.FoundMessage
+	342, // 115: skein.v1.FoundMessage.entry:type_name -> skein.v1.Entry
+	233, // 116: skein.v1.FoundMessage.matches:type_name -> skein.v1.TextMatch
+	342, // 117: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
+	342, // 118: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
+	343, // 119: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
+	344, // 120: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
+	241, // 121: skein.v1.SetMyStateRequest.thread:type_name -> skein.v1.SetThread
+	345, // 122: skein.v1.SetMyStateRequest.push_level:type_name -> skein.v1.PushLevel
+	346, // 123: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
+	345, // 124: skein.v1.PushSettings.direct:type_name -> skein.v1.PushLevel
+	345, // 125: skein.v1.PushSettings.groups:type_name -> skein.v1.PushLevel
+	251, // 126: skein.v1.GetPushSettingsResponse.settings:type_name -> skein.v1.PushSettings
+	251, // 127: skein.v1.SetPushSettingsRequest.settings:type_name -> skein.v1.PushSettings
+	0,   // 128: skein.v1.SetServerSettingsRequest.registration:type_name -> skein.v1.RegistrationMode
+	13,  // 129: skein.v1.SetServerSettingsResponse.info:type_name -> skein.v1.ServerInfo
+	102, // 130: skein.v1.ListGroupsResponse.groups:type_name -> skein.v1.Group
+	102, // 131: skein.v1.InspectGroupResponse.group:type_name -> skein.v1.Group
+	103, // 132: skein.v1.InspectGroupResponse.members:type_name -> skein.v1.Member
+	7,   // 133: skein.v1.Report.reason:type_name -> skein.v1.ReportReason
+	9,   // 134: skein.v1.Report.state:type_name -> skein.v1.ReportState
+	9,   // 135: skein.v1.ListReportsRequest.state:type_name -> skein.v1.ReportState
+	266, // 136: skein.v1.ListReportsResponse.reports:type_name -> skein.v1.Report
+	266, // 137: skein.v1.GetReportResponse.report:type_name -> skein.v1.Report
+	342, // 138: skein.v1.GetReportResponse.entries:type_name -> skein.v1.Entry
+	9,   // 139: skein.v1.DecideReportRequest.state:type_name -> skein.v1.ReportState
+	10,  // 140: skein.v1.AuditEntry.kind:type_name -> skein.v1.AuditKind
+	1,   // 141: skein.v1.AuditEntry.role:type_name -> skein.v1.ServerRole
+	10,  // 142: skein.v1.ListAuditLogRequest.kind:type_name -> skein.v1.AuditKind
+	275, // 143: skein.v1.ListAuditLogResponse.entries:type_name -> skein.v1.AuditEntry
+	74,  // 144: skein.v1.Account.user:type_name -> skein.v1.User
+	1,   // 145: skein.v1.Account.role:type_name -> skein.v1.ServerRole
+	11,  // 146: skein.v1.Account.state:type_name -> skein.v1.AccountState
+	1,   // 147: skein.v1.SetServerRoleRequest.role:type_name -> skein.v1.ServerRole
+	74,  // 148: skein.v1.SetUsernameResponse.user:type_name -> skein.v1.User
+	290, // 149: skein.v1.SetStickerPackRequest.stickers:type_name -> skein.v1.NewSticker
+	12,  // 150: skein.v1.SetRetentionRequest.kind:type_name -> skein.v1.RetentionKind
+	12,  // 151: skein.v1.GetRetentionResponse.kind:type_name -> skein.v1.RetentionKind
+	18,  // 152: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
+	332, // 153: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
+	18,  // 154: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
+	74,  // 155: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
+	11,  // 156: skein.v1.ListUsersRequest.state:type_name -> skein.v1.AccountState
+	74,  // 157: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
+	278, // 158: skein.v1.ListUsersResponse.accounts:type_name -> skein.v1.Account
+	29,  // 159: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
+	347, // 160: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
+	102, // 161: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
+	316, // 162: skein.v1.CreateRegistrationLinkResponse.link:type_name -> skein.v1.RegistrationLink
+	316, // 163: skein.v1.ListRegistrationLinksResponse.links:type_name -> skein.v1.RegistrationLink
+	19,  // 164: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
+	21,  // 165: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
+	23,  // 166: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
+	25,  // 167: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
+	27,  // 168: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
+	30,  // 169: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
+	32,  // 170: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
+	34,  // 171: skein.v1.AccountService.LoginWithCode:input_type -> skein.v1.LoginWithCodeRequest
+	36,  // 172: skein.v1.AccountService.GetSecurity:input_type -> skein.v1.GetSecurityRequest
+	38,  // 173: skein.v1.AccountService.BeginTotp:input_type -> skein.v1.BeginTotpRequest
+	40,  // 174: skein.v1.AccountService.ConfirmTotp:input_type -> skein.v1.ConfirmTotpRequest
+	42,  // 175: skein.v1.AccountService.DisableTotp:input_type -> skein.v1.DisableTotpRequest
+	44,  // 176: skein.v1.AccountService.NewRecoveryCodes:input_type -> skein.v1.NewRecoveryCodesRequest
+	50,  // 177: skein.v1.AccountService.ResetPassword:input_type -> skein.v1.ResetPasswordRequest
+	53,  // 178: skein.v1.AccountService.ListLoginProviders:input_type -> skein.v1.ListLoginProvidersRequest
+	55,  // 179: skein.v1.AccountService.BeginProviderLogin:input_type -> skein.v1.BeginProviderLoginRequest
+	57,  // 180: skein.v1.AccountService.AnswerProviderLogin:input_type -> skein.v1.AnswerProviderLoginRequest
+	59,  // 181: skein.v1.AccountService.FinishProviderLogin:input_type -> skein.v1.FinishProviderLoginRequest
+	62,  // 182: skein.v1.AccountService.LinkIdentity:input_type -> skein.v1.LinkIdentityRequest
+	64,  // 183: skein.v1.AccountService.ListIdentities:input_type -> skein.v1.ListIdentitiesRequest
+	66,  // 184: skein.v1.AccountService.UnlinkIdentity:input_type -> skein.v1.UnlinkIdentityRequest
+	46,  // 185: skein.v1.AccountService.DeleteAccount:input_type -> skein.v1.DeleteAccountRequest
+	48,  // 186: skein.v1.AccountService.BeginExport:input_type -> skein.v1.BeginExportRequest
+	68,  // 187: skein.v1.AccountService.ChangeUsername:input_type -> skein.v1.ChangeUsernameRequest
+	70,  // 188: skein.v1.AccountService.RegisterGuest:input_type -> skein.v1.RegisterGuestRequest
+	72,  // 189: skein.v1.AccountService.UpgradeGuest:input_type -> skein.v1.UpgradeGuestRequest
+	16,  // 190: skein.v1.AccountService.GetMe:input_type -> skein.v1.GetMeRequest
+	14,  // 191: skein.v1.AccountService.GetServerInfo:input_type -> skein.v1.GetServerInfoRequest
+	75,  // 192: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
+	77,  // 193: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
+	79,  // 194: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
+	81,  // 195: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
+	84,  // 196: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
+	86,  // 197: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
+	88,  // 198: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
+	90,  // 199: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
+	92,  // 200: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
+	94,  // 201: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
+	96,  // 202: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
+	98,  // 203: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
+	100, // 204: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
+	104, // 205: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
+	106, // 206: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
+	108, // 207: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
+	110, // 208: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
+	112, // 209: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
+	114, // 210: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
+	116, // 211: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
+	118, // 212: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
+	120, // 213: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
+	122, // 214: skein.v1.GroupService.SetNickname:input_type -> skein.v1.SetNicknameRequest
+	124, // 215: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
+	126, // 216: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
+	128, // 217: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
+	131, // 218: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
+	133, // 219: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
+	135, // 220: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
+	138, // 221: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
+	140, // 222: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
+	142, // 223: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
+	145, // 224: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
+	147, // 225: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
+	149, // 226: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
+	151, // 227: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
+	153, // 228: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
+	156, // 229: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
+	158, // 230: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
+	160, // 231: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
+	162, // 232: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
+	164, // 233: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
+	172, // 234: skein.v1.MediaService.GetMedia:input_type -> skein.v1.GetMediaRequest
+	174, // 235: skein.v1.MediaService.LinkMedia:input_type -> skein.v1.LinkMediaRequest
+	176, // 236: skein.v1.MediaService.DeleteMedia:input_type -> skein.v1.DeleteMediaRequest
+	166, // 237: skein.v1.MediaService.ListStickers:input_type -> skein.v1.ListStickersRequest
+	180, // 238: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
+	184, // 239: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
+	186, // 240: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
+	188, // 241: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
+	191, // 242: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
+	193, // 243: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
+	195, // 244: skein.v1.MessageService.ListReaders:input_type -> skein.v1.ListReadersRequest
+	198, // 245: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
+	200, // 246: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
+	202, // 247: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
+	209, // 248: skein.v1.MessageService.PinMessage:input_type -> skein.v1.PinMessageRequest
+	211, // 249: skein.v1.MessageService.ListPins:input_type -> skein.v1.ListPinsRequest
+	213, // 250: skein.v1.MessageService.ListThread:input_type -> skein.v1.ListThreadRequest
+	215, // 251: skein.v1.MessageService.ListThreads:input_type -> skein.v1.ListThreadsRequest
+	242, // 252: skein.v1.MessageService.SetLifetime:input_type -> skein.v1.SetLifetimeRequest
+	204, // 253: skein.v1.MessageService.ForwardMessages:input_type -> skein.v1.ForwardMessagesRequest
+	182, // 254: skein.v1.MessageService.StreamMessage:input_type -> skein.v1.StreamMessageRequest
+	228, // 255: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
+	230, // 256: skein.v1.MessageService.SearchMessages:input_type -> skein.v1.SearchMessagesRequest
+	218, // 257: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
+	221, // 258: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
+	223, // 259: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
+	225, // 260: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
+	234, // 261: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
+	236, // 262: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
+	238, // 263: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
+	240, // 264: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
+	178, // 265: skein.v1.MessageService.ReportMessage:input_type -> skein.v1.ReportMessageRequest
+	245, // 266: skein.v1.PushService.GetPushKey:input_type -> skein.v1.GetPushKeyRequest
+	247, // 267: skein.v1.PushService.SetPushSubscription:input_type -> skein.v1.SetPushSubscriptionRequest
+	249, // 268: skein.v1.PushService.DeletePushSubscription:input_type -> skein.v1.DeletePushSubscriptionRequest
+	252, // 269: skein.v1.PushService.GetPushSettings:input_type -> skein.v1.GetPushSettingsRequest
+	254, // 270: skein.v1.PushService.SetPushSettings:input_type -> skein.v1.SetPushSettingsRequest
+	298, // 271: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
+	300, // 272: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
+	302, // 273: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
+	304, // 274: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
+	306, // 275: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
+	308, // 276: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
+	310, // 277: skein.v1.AdminService.EraseUser:input_type -> skein.v1.EraseUserRequest
+	312, // 278: skein.v1.AdminService.ExportUser:input_type -> skein.v1.ExportUserRequest
+	314, // 279: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
+	294, // 280: skein.v1.AdminService.SetRetention:input_type -> skein.v1.SetRetentionRequest
+	296, // 281: skein.v1.AdminService.GetRetention:input_type -> skein.v1.GetRetentionRequest
+	289, // 282: skein.v1.AdminService.SetStickerPack:input_type -> skein.v1.SetStickerPackRequest
+	292, // 283: skein.v1.AdminService.SetCustomEmoji:input_type -> skein.v1.SetCustomEmojiRequest
+	317, // 284: skein.v1.AdminService.CreateRegistrationLink:input_type -> skein.v1.CreateRegistrationLinkRequest
+	319, // 285: skein.v1.AdminService.ListRegistrationLinks:input_type -> skein.v1.ListRegistrationLinksRequest
+	321, // 286: skein.v1.AdminService.RevokeRegistrationLink:input_type -> skein.v1.RevokeRegistrationLinkRequest
+	323, // 287: skein.v1.AdminService.CreateResetLink:input_type -> skein.v1.CreateResetLinkRequest
+	287, // 288: skein.v1.AdminService.SetUsername:input_type -> skein.v1.SetUsernameRequest
+	279, // 289: skein.v1.AdminService.BanUser:input_type -> skein.v1.BanUserRequest
+	281, // 290: skein.v1.AdminService.UnbanUser:input_type -> skein.v1.UnbanUserRequest
+	283, // 291: skein.v1.AdminService.SetDisabled:input_type -> skein.v1.SetDisabledRequest
+	285, // 292: skein.v1.AdminService.SetServerRole:input_type -> skein.v1.SetServerRoleRequest
+	276, // 293: skein.v1.AdminService.ListAuditLog:input_type -> skein.v1.ListAuditLogRequest
+	256, // 294: skein.v1.AdminService.SetServerSettings:input_type -> skein.v1.SetServerSettingsRequest
+	258, // 295: skein.v1.AdminService.ListGroups:input_type -> skein.v1.ListGroupsRequest
+	260, // 296: skein.v1.AdminService.InspectGroup:input_type -> skein.v1.InspectGroupRequest
+	262, // 297: skein.v1.AdminService.SetGroupOwner:input_type -> skein.v1.SetGroupOwnerRequest
+	264, // 298: skein.v1.AdminService.CloseGroup:input_type -> skein.v1.CloseGroupRequest
+	267, // 299: skein.v1.AdminService.ListReports:input_type -> skein.v1.ListReportsRequest
+	269, // 300: skein.v1.AdminService.GetReport:input_type -> skein.v1.GetReportRequest
+	271, // 301: skein.v1.AdminService.DecideReport:input_type -> skein.v1.DecideReportRequest
+	273, // 302: skein.v1.AdminService.TakeBackMessage:input_type -> skein.v1.TakeBackMessageRequest
+	20,  // 303: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
+	22,  // 304: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
+	24,  // 305: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
+	26,  // 306: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
+	28,  // 307: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
+	31,  // 308: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
+	33,  // 309: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
+	35,  // 310: skein.v1.AccountService.LoginWithCode:output_type -> skein.v1.LoginWithCodeResponse
+	37,  // 311: skein.v1.AccountService.GetSecurity:output_type -> skein.v1.GetSecurityResponse
+	39,  // 312: skein.v1.AccountService.BeginTotp:output_type -> skein.v1.BeginTotpResponse
+	41,  // 313: skein.v1.AccountService.ConfirmTotp:output_type -> skein.v1.ConfirmTotpResponse
+	43,  // 314: skein.v1.AccountService.DisableTotp:output_type -> skein.v1.DisableTotpResponse
+	45,  // 315: skein.v1.AccountService.NewRecoveryCodes:output_type -> skein.v1.NewRecoveryCodesResponse
+	51,  // 316: skein.v1.AccountService.ResetPassword:output_type -> skein.v1.ResetPasswordResponse
+	54,  // 317: skein.v1.AccountService.ListLoginProviders:output_type -> skein.v1.ListLoginProvidersResponse
+	56,  // 318: skein.v1.AccountService.BeginProviderLogin:output_type -> skein.v1.BeginProviderLoginResponse
+	58,  // 319: skein.v1.AccountService.AnswerProviderLogin:output_type -> skein.v1.AnswerProviderLoginResponse
+	60,  // 320: skein.v1.AccountService.FinishProviderLogin:output_type -> skein.v1.FinishProviderLoginResponse
+	63,  // 321: skein.v1.AccountService.LinkIdentity:output_type -> skein.v1.LinkIdentityResponse
+	65,  // 322: skein.v1.AccountService.ListIdentities:output_type -> skein.v1.ListIdentitiesResponse
+	67,  // 323: skein.v1.AccountService.UnlinkIdentity:output_type -> skein.v1.UnlinkIdentityResponse
+	47,  // 324: skein.v1.AccountService.DeleteAccount:output_type -> skein.v1.DeleteAccountResponse
+	49,  // 325: skein.v1.AccountService.BeginExport:output_type -> skein.v1.BeginExportResponse
+	69,  // 326: skein.v1.AccountService.ChangeUsername:output_type -> skein.v1.ChangeUsernameResponse
+	71,  // 327: skein.v1.AccountService.RegisterGuest:output_type -> skein.v1.RegisterGuestResponse
+	73,  // 328: skein.v1.AccountService.UpgradeGuest:output_type -> skein.v1.UpgradeGuestResponse
+	17,  // 329: skein.v1.AccountService.GetMe:output_type -> skein.v1.GetMeResponse
+	15,  // 330: skein.v1.AccountService.GetServerInfo:output_type -> skein.v1.GetServerInfoResponse
+	76,  // 331: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
+	78,  // 332: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
+	80,  // 333: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
+	82,  // 334: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
+	85,  // 335: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
+	87,  // 336: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
+	89,  // 337: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
+	91,  // 338: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
+	93,  // 339: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
+	95,  // 340: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
+	97,  // 341: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
+	99,  // 342: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
+	101, // 343: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
+	105, // 344: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
+	107, // 345: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
+	109, // 346: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
+	111, // 347: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
+	113, // 348: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
+	115, // 349: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
+	117, // 350: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
+	119, // 351: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
+	121, // 352: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
+	123, // 353: skein.v1.GroupService.SetNickname:output_type -> skein.v1.SetNicknameResponse
+	125, // 354: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
+	127, // 355: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
+	129, // 356: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
+	132, // 357: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
+	134, // 358: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
+	136, // 359: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
+	139, // 360: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
+	141, // 361: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
+	143, // 362: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
+	146, // 363: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
+	148, // 364: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
+	150, // 365: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
+	152, // 366: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
+	154, // 367: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
+	157, // 368: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
+	159, // 369: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
+	161, // 370: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
+	163, // 371: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
+	165, // 372: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
+	173, // 373: skein.v1.MediaService.GetMedia:output_type -> skein.v1.GetMediaResponse
+	175, // 374: skein.v1.MediaService.LinkMedia:output_type -> skein.v1.LinkMediaResponse
+	177, // 375: skein.v1.MediaService.DeleteMedia:output_type -> skein.v1.DeleteMediaResponse
+	167, // 376: skein.v1.MediaService.ListStickers:output_type -> skein.v1.ListStickersResponse
+	181, // 377: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
+	185, // 378: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
+	187, // 379: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
+	189, // 380: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
+	192, // 381: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
+	194, // 382: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
+	196, // 383: skein.v1.MessageService.ListReaders:output_type -> skein.v1.ListReadersResponse
+	199, // 384: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
+	201, // 385: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
+	203, // 386: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
+	210, // 387: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
+	212, // 388: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
+	214, // 389: skein.v1.MessageService.ListThread:output_type -> skein.v1.ListThreadResponse
+	216, // 390: skein.v1.MessageService.ListThreads:output_type -> skein.v1.ListThreadsResponse
+	243, // 391: skein.v1.MessageService.SetLifetime:output_type -> skein.v1.SetLifetimeResponse
+	207, // 392: skein.v1.MessageService.ForwardMessages:output_type -> skein.v1.ForwardMessagesResponse
+	183, // 393: skein.v1.MessageService.StreamMessage:output_type -> skein.v1.StreamMessageResponse
+	229, // 394: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
+	231, // 395: skein.v1.MessageService.SearchMessages:output_type -> skein.v1.SearchMessagesResponse
+	219, // 396: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
+	222, // 397: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
+	224, // 398: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
+	226, // 399: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
+	235, // 400: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
+	237, // 401: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
+	239, // 402: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
+	244, // 403: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
+	179, // 404: skein.v1.MessageService.ReportMessage:output_type -> skein.v1.ReportMessageResponse
+	246, // 405: skein.v1.PushService.GetPushKey:output_type -> skein.v1.GetPushKeyResponse
+	248, // 406: skein.v1.PushService.SetPushSubscription:output_type -> skein.v1.SetPushSubscriptionResponse
+	250, // 407: skein.v1.PushService.DeletePushSubscription:output_type -> skein.v1.DeletePushSubscriptionResponse
+	253, // 408: skein.v1.PushService.GetPushSettings:output_type -> skein.v1.GetPushSettingsResponse
+	255, // 409: skein.v1.PushService.SetPushSettings:output_type -> skein.v1.SetPushSettingsResponse
+	299, // 410: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
+	301, // 411: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
+	303, // 412: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
+	305, // 413: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
+	307, // 414: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
+	309, // 415: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
+	311, // 416: skein.v1.AdminService.EraseUser:output_type -> skein.v1.EraseUserResponse
+	313, // 417: skein.v1.AdminService.ExportUser:output_type -> skein.v1.ExportUserResponse
+	315, // 418: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
+	295, // 419: skein.v1.AdminService.SetRetention:output_type -> skein.v1.SetRetentionResponse
+	297, // 420: skein.v1.AdminService.GetRetention:output_type -> skein.v1.GetRetentionResponse
+	291, // 421: skein.v1.AdminService.SetStickerPack:output_type -> skein.v1.SetStickerPackResponse
+	293, // 422: skein.v1.AdminService.SetCustomEmoji:output_type -> skein.v1.SetCustomEmojiResponse
+	318, // 423: skein.v1.AdminService.CreateRegistrationLink:output_type -> skein.v1.CreateRegistrationLinkResponse
+	320, // 424: skein.v1.AdminService.ListRegistrationLinks:output_type -> skein.v1.ListRegistrationLinksResponse
+	322, // 425: skein.v1.AdminService.RevokeRegistrationLink:output_type -> skein.v1.RevokeRegistrationLinkResponse
+	324, // 426: skein.v1.AdminService.CreateResetLink:output_type -> skein.v1.CreateResetLinkResponse
+	288, // 427: skein.v1.AdminService.SetUsername:output_type -> skein.v1.SetUsernameResponse
+	280, // 428: skein.v1.AdminService.BanUser:output_type -> skein.v1.BanUserResponse
+	282, // 429: skein.v1.AdminService.UnbanUser:output_type -> skein.v1.UnbanUserResponse
+	284, // 430: skein.v1.AdminService.SetDisabled:output_type -> skein.v1.SetDisabledResponse
+	286, // 431: skein.v1.AdminService.SetServerRole:output_type -> skein.v1.SetServerRoleResponse
+	277, // 432: skein.v1.AdminService.ListAuditLog:output_type -> skein.v1.ListAuditLogResponse
+	257, // 433: skein.v1.AdminService.SetServerSettings:output_type -> skein.v1.SetServerSettingsResponse
+	259, // 434: skein.v1.AdminService.ListGroups:output_type -> skein.v1.ListGroupsResponse
+	261, // 435: skein.v1.AdminService.InspectGroup:output_type -> skein.v1.InspectGroupResponse
+	263, // 436: skein.v1.AdminService.SetGroupOwner:output_type -> skein.v1.SetGroupOwnerResponse
+	265, // 437: skein.v1.AdminService.CloseGroup:output_type -> skein.v1.CloseGroupResponse
+	268, // 438: skein.v1.AdminService.ListReports:output_type -> skein.v1.ListReportsResponse
+	270, // 439: skein.v1.AdminService.GetReport:output_type -> skein.v1.GetReportResponse
+	272, // 440: skein.v1.AdminService.DecideReport:output_type -> skein.v1.DecideReportResponse
+	274, // 441: skein.v1.AdminService.TakeBackMessage:output_type -> skein.v1.TakeBackMessageResponse
+	303, // [303:442] is the sub-list for method output_type
+	164, // [164:303] is the sub-list for method input_type
+	164, // [164:164] is the sub-list for extension type_name
+	164, // [164:164] is the sub-list for extension extendee
+	0,   // [0:164] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_services_proto_init() }
@@ -18428,17 +20507,18 @@ func file_skein_v1_services_proto_init() {
 	}
 	file_skein_v1_entry_proto_init()
 	file_skein_v1_frames_proto_init()
-	file_skein_v1_services_proto_msgTypes[65].OneofWrappers = []any{}
-	file_skein_v1_services_proto_msgTypes[94].OneofWrappers = []any{}
-	file_skein_v1_services_proto_msgTypes[222].OneofWrappers = []any{}
-	file_skein_v1_services_proto_msgTypes[223].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[68].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[97].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[227].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[228].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[243].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_services_proto_rawDesc), len(file_skein_v1_services_proto_rawDesc)),
-			NumEnums:      9,
-			NumMessages:   292,
+			NumEnums:      13,
+			NumMessages:   319,
 			NumExtensions: 0,
 			NumServices:   8,
 		},

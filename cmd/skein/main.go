@@ -13,6 +13,9 @@ type cli struct {
 	Serve    serveCmd        `cmd:"" help:"Run the server. Needs no flag: data in ./data, public port 127.0.0.1:8080."`
 	Chat     chatCmd         `cmd:"" help:"Chat in the terminal."`
 	User     userCmd         `cmd:"" help:"Manage users of a running server."`
+	Group    groupCmd        `cmd:"" help:"Look after the groups of a running server."`
+	Report   reportCmd       `cmd:"" help:"Look after what members reported."`
+	Server   serverCmd       `cmd:"" help:"Show and change what the server tells everybody of itself."`
 	Audit    auditCmd        `cmd:"" help:"Export the audit log: what administrators did, and who signed in or tried to."`
 	Token    tokenCmd        `cmd:"" help:"Make tokens for users of your own backend."`
 	Config   configCmd       `cmd:"" help:"Show, check and explain the settings."`

@@ -1,14 +1,18 @@
 package account_test
 
 import (
+	"crypto/rand"
 	"fmt"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/skein-im/skein/internal/account"
+	"github.com/skein-im/skein/internal/directory"
 	"github.com/skein-im/skein/internal/directory/sqlite"
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/trail"
 )
 
 // BenchmarkAuthenticate is what one Hello costs in a reconnect storm.
@@ -41,6 +45,22 @@ func BenchmarkMint(b *testing.B) {
 	}
 }
 
+// BenchmarkMintWritten is BenchmarkMint with the line of the audit log.
+func BenchmarkMintWritten(b *testing.B) {
+	s := service(b, func(o *account.Options, db *directory.DB) {
+		log := trail.New(trail.Options{Store: db, Now: time.Now, Random: rand.Reader})
+		b.Cleanup(log.Close)
+		o.Trail = log
+	})
+	i := 0
+	for b.Loop() {
+		i++
+		if _, err := s.Mint(background, account.Minting{User: im.UserID(fmt.Sprint("u", i)), Device: phone("d1")}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 // BenchmarkMintTogether is many at once: they share commits.
 func BenchmarkMintTogether(b *testing.B) {
 	s := service(b)
@@ -57,12 +77,16 @@ func BenchmarkMintTogether(b *testing.B) {
 	})
 }
 
-func service(b *testing.B) *account.Service {
+func service(b *testing.B, change ...func(*account.Options, *directory.DB)) *account.Service {
 	db, err := sqlite.Open(filepath.Join(b.TempDir(), "d.db"), sqlite.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := account.New(db, account.Options{})
+	var o account.Options
+	for _, c := range change {
+		c(&o, db)
+	}
+	s := account.New(db, o)
 	b.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			b.Error(err)

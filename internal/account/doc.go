@@ -55,7 +55,12 @@
 //
 //   - a session opens only if the password that was checked is the user's at that
 //     moment still, so a login that races a password change does not survive it;
-//   - a claim makes one administrator, however many try at once;
+//   - a claim makes one owner, however many try at once; of owners who can come in one
+//     is left, whatever is done to them at once;
+//   - nobody comes in as a user who is banned or disabled: no session opens, and whoever
+//     comes with a token is asked for it each time;
+//   - who signs in has a line in the audit log, written in the transaction that opens the
+//     session; who fails to is noted, and waits for nothing;
 //   - a user has at most MaxSessions living sessions, once the logins that run at
 //     the moment are through;
 //   - a session has one device for ever once it has one;

@@ -10,7 +10,7 @@ func accountDeleted() error { return im.Errorf(im.CodeAccountDeleted, "the accou
 
 // Delete deletes the actor's own account, with its password and, if it has a second
 // factor, a code. There is no way back. permission_denied: the user has no password, or is
-// the last administrator.
+// the last owner.
 func (s *Service) Delete(ctx context.Context, actor im.Actor, password, code string) error {
 	return s.count("delete_account", s.deleteOwn(ctx, actor, password, code))
 }

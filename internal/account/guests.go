@@ -114,14 +114,15 @@ func (s *Service) upgradeGuest(ctx context.Context, actor im.Actor, up Upgrade) 
 	case byProvider:
 		return s.upgradeByProvider(ctx, actor, up)
 	}
-	if !s.o.OpenRegistration && !s.o.InvitedRegistration {
-		return User{}, im.Errorf(im.CodePermissionDenied, "registration is closed on this server; ask its administrator for an account")
+	mode, err := s.mayRegister(ctx)
+	if err != nil {
+		return User{}, err
 	}
 	if err := s.throttle.register(actor.Address); err != nil {
 		return User{}, err
 	}
 	g := im.GuestUpgrade{User: actor.User, Username: up.Username, FindPolicy: s.o.DefaultFindPolicy, At: s.o.Now()}
-	if g.Invitation, err = s.invitation(ctx, actor.Address, up.Invitation); err != nil {
+	if g.Invitation, err = s.invitation(ctx, actor.Address, up.Invitation, mode); err != nil {
 		return User{}, err
 	}
 	release, err := s.hasher.acquire(ctx)

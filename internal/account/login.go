@@ -20,8 +20,9 @@ func (s *Service) Register(ctx context.Context, addr string, r Registration) (To
 }
 
 func (s *Service) register(ctx context.Context, addr string, r Registration, at *attempt) (Tokens, error) {
-	if !s.o.OpenRegistration && !s.o.InvitedRegistration {
-		return Tokens{}, im.Errorf(im.CodePermissionDenied, "registration is closed on this server; ask its administrator for an account")
+	mode, err := s.mayRegister(ctx)
+	if err != nil {
+		return Tokens{}, err
 	}
 	if err := validOptionalDevice(&r.Device); err != nil {
 		return Tokens{}, err
@@ -32,7 +33,7 @@ func (s *Service) register(ctx context.Context, addr string, r Registration, at 
 	if err := s.throttle.register(addr); err != nil {
 		return Tokens{}, err
 	}
-	invitation, err := s.invitation(ctx, addr, r.Invitation)
+	invitation, err := s.invitation(ctx, addr, r.Invitation, mode)
 	if err != nil {
 		return Tokens{}, err
 	}

@@ -25,8 +25,8 @@ const (
 
 // invitation checks the code of a registration link, if one is needed, and returns its
 // hash: nil if none is. permission_denied: it is missing, wrong, used up, or over.
-func (s *Service) invitation(ctx context.Context, addr, code string) ([]byte, error) {
-	if s.o.OpenRegistration {
+func (s *Service) invitation(ctx context.Context, addr, code string, mode im.RegistrationMode) ([]byte, error) {
+	if mode == im.RegistrationOpen {
 		return nil, nil
 	}
 	if code == "" {

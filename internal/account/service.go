@@ -95,9 +95,9 @@ type Options struct {
 	// Random makes ids, tokens and salts; default crypto/rand. It must take calls
 	// from several goroutines.
 	Random io.Reader
-	// OpenRegistration lets anybody register.
+	// OpenRegistration lets anybody register, where nothing else was set at run time.
 	OpenRegistration bool
-	// InvitedRegistration lets those register who have a link of an administrator's.
+	// InvitedRegistration lets those register who have a link of an administrator's, likewise.
 	InvitedRegistration bool
 	// MaxGuests is about how many guests there may be; 0: guests are not taken.
 	MaxGuests int

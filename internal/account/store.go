@@ -21,6 +21,7 @@ type Store interface {
 	NameStore
 	GuestStore
 	RoleStore
+	SettingStore
 }
 
 // RoleStore keeps who may do what to the deployment, and who may not come in.
@@ -49,7 +50,7 @@ type ErasureStore interface {
 	// BeginErasure deletes an account in one step, and returns the sessions that it ended;
 	// of one that was deleted it tells how far that is. not_found; conflict: the password
 	// was changed, or a second factor was added; bad_credentials: the code was used;
-	// permission_denied: they are the last administrator.
+	// permission_denied: they are the last owner.
 	BeginErasure(ctx context.Context, o im.ErasureOrder) (im.Erasure, []im.SessionID, error)
 }
 

@@ -17,6 +17,12 @@
 //   - a token that was sent is checked; a bad one is never treated as no token;
 //   - every call counts against the limit of its class, once, whichever door it
 //     comes through;
+//   - what a role decides is decided by the role as it is in the store at that moment, not
+//     by the one that a connection was opened with;
+//   - nobody acts on the account of somebody whose role is no lesser one (Calls.actOn, and
+//     for bans the store);
+//   - no act of an administrator is carried out before its line of the audit log is written
+//     (audit.go), nor answered before the line says what came of it;
 //   - secrets (tokens, passwords, claim codes) and contents are never logged;
 //   - of calls of one caller with one idempotency key one is carried out at a time,
 //     and none after one was answered, on whichever node, for 24 hours; what is kept
@@ -125,6 +131,9 @@ type Deps struct {
 	// Log that log; nil: the doors tell it.
 	Slow func() time.Duration
 	Log  *slog.Logger
+	// Reports keeps what members report, TakesBack takes back what moderators found.
+	Reports   Reports
+	TakesBack TakesBack
 	// Trail writes the audit log; nil: there is none.
 	Trail *trail.Service
 	// Version is that of the program, for GetMe.

@@ -139,7 +139,7 @@ func TestOpenMethods(t *testing.T) {
 		"skein.v1.AccountService/LoginWithCode", "skein.v1.AccountService/ResetPassword",
 		"skein.v1.AccountService/ListLoginProviders", "skein.v1.AccountService/BeginProviderLogin", "skein.v1.AccountService/AnswerProviderLogin", "skein.v1.AccountService/FinishProviderLogin",
 		"skein.v1.AccountService/RegisterGuest", "skein.v1.GroupService/GetInviteLink",
-		"skein.v1.AdminService/ClaimAdmin",
+		"skein.v1.AdminService/ClaimAdmin", "skein.v1.AccountService/GetServerInfo",
 	}
 	if !slices.Equal(open, want) {
 		t.Errorf("open methods: %v", open)

@@ -33,9 +33,10 @@ func (c *Calls) auditRows() []row {
 }
 
 // Acts tells whether calls of the method are acts of administrators, which the audit log
-// has: what changes something, and an export of somebody's.
+// has: what changes something, an export of somebody's, and a look at a report, with which
+// others' messages are read.
 func (m Method) Acts() bool {
-	return m.Who >= Staff && (m.Repeat != wire.RepeatReads || m.Name == "skein.v1.AdminService/ExportUser")
+	return m.Who >= Staff && (m.Repeat != wire.RepeatReads || m.Name == "skein.v1.AdminService/ExportUser" || m.Name == "skein.v1.AdminService/GetReport")
 }
 
 // audited makes a row write a line of what it does, before and after.

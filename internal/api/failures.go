@@ -90,6 +90,8 @@ func ownFailures() map[string][]im.Code {
 	say("MessageService", one(im.CodeNotContact), "ScheduleMessage")
 	say("MessageService", one(im.CodeTooLate), "ChangeScheduled", "CancelScheduled")
 	say("MessageService", one(im.CodeTooLate), "SendMessage", "RecallMessage", "EditMessage", "ReactToMessage", "VoteInPoll", "EndPoll", "PinMessage", "ForwardMessages", "StreamMessage")
+	say("AdminService", one(im.CodeNotFound), "InspectGroup", "SetGroupOwner", "CloseGroup", "GetReport", "DecideReport", "TakeBackMessage")
+	say("MessageService", one(im.CodeNotFound, im.CodeTooLate), "ReportMessage")
 	say("AdminService", one(im.CodePermissionDenied, im.CodeAlreadyExists), "ClaimAdmin")
 	say("AdminService", one(im.CodeAlreadyExists), "CreateUser", "MintToken")
 	say("AdminService", one(im.CodeAlreadyExists, im.CodeNotFound), "CreateGroupFor")

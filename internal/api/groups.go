@@ -116,9 +116,13 @@ func (c *Calls) listMembers(ctx context.Context, actor im.Actor, r *wire.ListMem
 	if err != nil {
 		return nil, err
 	}
-	out := &wire.ListMembersResponse{Members: make([]*wire.Member, len(members)), Next: next}
+	return &wire.ListMembersResponse{Members: wireMembers(members), Next: next}, nil
+}
+
+func wireMembers(members []group.Member) []*wire.Member {
+	out := make([]*wire.Member, len(members))
 	for i, m := range members {
-		out.Members[i] = &wire.Member{
+		out[i] = &wire.Member{
 			User:         string(m.User),
 			Role:         wire.Role(m.Role),
 			MutedUntilMs: contract.Millis(m.MutedUntil),
@@ -126,7 +130,7 @@ func (c *Calls) listMembers(ctx context.Context, actor im.Actor, r *wire.ListMem
 			Nickname:     m.Nickname,
 		}
 	}
-	return out, nil
+	return out
 }
 
 func (c *Calls) addMembers(ctx context.Context, actor im.Actor, r *wire.AddMembersRequest) (*wire.AddMembersResponse, error) {

@@ -25,7 +25,7 @@ var guestCells = []cell{
 // guestsMay are the methods that guests may call, besides those for which nobody needs a
 // token. A method that is new is decided here: it is for guests, or it is not.
 var guestsMay = []string{
-	"AccountService/BeginExport", "AccountService/ListSessions", "AccountService/Logout", "AccountService/RevokeSession", "AccountService/UpgradeGuest",
+	"AccountService/BeginExport", "AccountService/GetMe", "AccountService/ListSessions", "AccountService/Logout", "AccountService/RevokeSession", "AccountService/UpgradeGuest",
 	"ContactService/BlockUser", "ContactService/ListContacts", "ContactService/UnblockUser",
 	"GroupService/AcceptInvitation", "GroupService/GetGroup", "GroupService/JoinByLink", "GroupService/LeaveGroup",
 	"GroupService/ListInvitations", "GroupService/ListMembers", "GroupService/RefuseInvitation", "GroupService/RequestToJoin",
@@ -35,7 +35,7 @@ var guestsMay = []string{
 	"MessageService/ForwardMessages", "MessageService/ListConversations", "MessageService/ListEdits", "MessageService/ListEntries",
 	"MessageService/ListMentions", "MessageService/ListPins", "MessageService/ListReactions", "MessageService/ListReaders",
 	"MessageService/ListScheduled", "MessageService/ListThread", "MessageService/ListThreads", "MessageService/ListVotes", "MessageService/MarkRead", "MessageService/PinMessage",
-	"MessageService/ReactToMessage", "MessageService/RecallMessage", "MessageService/ScheduleMessage", "MessageService/SearchMessages",
+	"MessageService/ReactToMessage", "MessageService/RecallMessage", "MessageService/ReportMessage", "MessageService/ScheduleMessage", "MessageService/SearchMessages",
 	"MessageService/SendMessage", "MessageService/SetLifetime", "MessageService/SetMyState", "MessageService/StreamMessage", "MessageService/VoteInPoll",
 	"PushService/DeletePushSubscription", "PushService/GetPushKey", "PushService/GetPushSettings", "PushService/SetPushSettings", "PushService/SetPushSubscription",
 	"UserService/GetUsers", "UserService/UpdateProfile",

@@ -42,6 +42,8 @@ var leastRole = map[string]string{
 	"MintToken": "AO", "CreateUser": "AO", "EraseUser": "AO", "ExportUser": "AO", "CreateGroupFor": "AO", "SetRetention": "AO", "SetStickerPack": "AO", "SetCustomEmoji": "AO",
 	"CreateRegistrationLink": "AO", "RevokeRegistrationLink": "AO", "CreateResetLink": "AO", "SetUsername": "AO", "SetDisabled": "AO",
 	"SetServerRole": "O", "ListAuditLog": "aAO",
+	"ListGroups": "amAO", "InspectGroup": "amAO", "SetGroupOwner": "mAO", "CloseGroup": "mAO",
+	"ListReports": "mAO", "GetReport": "mAO", "DecideReport": "mAO", "TakeBackMessage": "mAO", "SetServerSettings": "AO",
 }
 
 var roleLetters = map[im.ServerRole]string{im.ServerAuditor: "a", im.ServerModerator: "m", im.ServerAdmin: "A", im.ServerOwner: "O"}

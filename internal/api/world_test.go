@@ -230,7 +230,7 @@ func newWorld(t *testing.T) *world {
 	uploads.Use(messages)
 	runner := outbox.New(db, messages, outbox.Options{Logger: quiet()})
 	members.contacts = contact.New(db, db, runner, contact.Options{Lifetimes: db})
-	members.groups = group.New(db, db, db, runner, group.Options{StrangersPerDay: -1})
+	members.groups = group.New(db, db, db, runner, group.Options{StrangersPerDay: -1, All: db})
 	log := trail.New(trail.Options{Store: db, Now: time.Now, Random: rand.Reader})
 	accounts := account.New(db, account.Options{
 		Trail:            log,
@@ -252,7 +252,7 @@ func newWorld(t *testing.T) *world {
 	pushes := push.New(push.Options{Keys: db, Subscriptions: db, Queue: db, Messages: messages, Marks: journal, SealKey: push.SealKey("the key of the tests"), Wait: time.Minute, TTL: time.Hour})
 	caller, now := &exportCaller{}, time.Now()
 	exports := export.New(export.Options{Logic: caller, Media: uploads, Key: []byte("key"), AtOnce: 2, CheckEvery: 1, Now: func() time.Time { return now.Add(time.Duration(caller.later.Load())) }})
-	calls := NewCalls(Deps{Trail: log, Export: exports, Accounts: accounts, Contacts: members.contacts, Groups: members.groups, Messages: messages, Lists: messages, Search: search.New(index, search.NewIndexer(index, journal, db, quiet(), nil), messages, nil), Retention: messages, Stickers: stickers, Push: pushes, Keeper: db, Media: uploads, Later: later.New(later.Options{
+	calls := NewCalls(Deps{Trail: log, Reports: db, TakesBack: messages, Export: exports, Accounts: accounts, Contacts: members.contacts, Groups: members.groups, Messages: messages, Lists: messages, Search: search.New(index, search.NewIndexer(index, journal, db, quiet(), nil), messages, nil), Retention: messages, Stickers: stickers, Push: pushes, Keeper: db, Media: uploads, Later: later.New(later.Options{
 		Store: db, Due: db, Lease: db, Send: messages.Send, Drive: runner.Help, Name: messages.NameLater, Doubt: messages.DoubtLater,
 		MaySend: func(ctx context.Context, u im.UserID, c im.ConversationID) error {
 			_, err := members.MaySend(ctx, u, c, im.EntryMessage)

@@ -328,7 +328,7 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 	}
 	m.contacts = contact.New(a.directory, a.directory, a.outbox, contacts)
 	m.groups = group.New(a.directory, a.directory, a.directory, a.outbox, group.Options{
-		MaxMembers: c.Groups.MaxMembers, MaxGroups: c.Groups.MaxPerUser, AddsPerHour: c.Groups.MaxAddsPerHour, StrangersPerDay: c.Groups.MaxStrangersPerDay, Shared: shared, Places: a.directory, Help: m.Help, Now: a.now, Registerer: a.metrics,
+		MaxMembers: c.Groups.MaxMembers, MaxGroups: c.Groups.MaxPerUser, AddsPerHour: c.Groups.MaxAddsPerHour, StrangersPerDay: c.Groups.MaxStrangersPerDay, Shared: shared, Places: a.directory, All: a.directory, Help: m.Help, Now: a.now, Registerer: a.metrics,
 	})
 	if err := a.makeAccounts(key, gateways); err != nil {
 		return err
@@ -336,14 +336,7 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 	a.makeLater(m)
 	a.makePush(key)
 	a.logic.Service, a.logic.sends, a.logic.accounts = a.messaging, a.tracedSender(), a.accounts
-	var slow func() time.Duration // alone, the doors tell it
-	if a.node != nil {
-		slow = a.slowCall
-	}
-	a.logic.calls = api.NewCalls(api.Deps{
-		Slow: slow, Log: a.log,
-		Stickers: a.stickersForCalls(), Push: a.push, Accounts: a.accounts, Contacts: m.contacts, Groups: m.groups, Messages: a.logic.sends, Lists: a.messaging, Search: a.searcher(), Retention: a.messaging, Later: a.later, Media: a.media, Export: a.exports, Keeper: a.directory, Limiter: a.limiter, Now: a.now, Version: a.version, Trail: a.trail,
-	})
+	a.logic.calls = a.makeCalls(m)
 	return nil
 }
 
@@ -503,10 +496,7 @@ func (a *App) close() error {
 	if a.node != nil {
 		errs = append(errs, a.node.Close())
 	}
-	if a.accounts != nil {
-		errs = append(errs, a.accounts.Close())
-		a.trail.Close()
-	}
+	errs = append(errs, a.closeAccounts())
 	if a.journal != nil {
 		errs = append(errs, a.journal.Close())
 	}

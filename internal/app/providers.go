@@ -75,3 +75,23 @@ func (a *App) providers() ([]account.Provider, error) {
 	}
 	return all, nil
 }
+
+// makeCalls makes the API's methods, over what was made before.
+func (a *App) makeCalls(m *members) *api.Calls {
+	var slow func() time.Duration // alone, the doors tell it
+	if a.node != nil {
+		slow = a.slowCall
+	}
+	return api.NewCalls(api.Deps{
+		Slow: slow, Log: a.log,
+		Stickers: a.stickersForCalls(), Push: a.push, Accounts: a.accounts, Contacts: m.contacts, Groups: m.groups, Messages: a.logic.sends, Lists: a.messaging, Search: a.searcher(), Retention: a.messaging, Later: a.later, Media: a.media, Export: a.exports, Keeper: a.directory, Limiter: a.limiter, Now: a.now, Version: a.version, Trail: a.trail, Reports: a.directory, TakesBack: a.messaging,
+	})
+}
+
+func (a *App) closeAccounts() error {
+	if a.accounts == nil {
+		return nil
+	}
+	defer a.trail.Close()
+	return a.accounts.Close()
+}

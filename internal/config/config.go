@@ -201,7 +201,7 @@ type Postgres struct {
 
 // Audit is the record of what was stored.
 type Audit struct {
-	File string `toml:"file" doc:"File that gets a line of JSON for every stored entry: where, who, when and what kind, not what it says. A relative name is in data. Each node has a file of its own, and one node at a time writes. Empty: off."`
+	File    string   `toml:"file" doc:"File that gets a line of JSON for every stored entry: where, who, when and what kind, not what it says. A relative name is in data. Each node has a file of its own, and one node at a time writes. Empty: off."`
 	Acts    Duration `toml:"acts" doc:"How long the audit log keeps what administrators did, from 24h to 87600h (docs/administration.md)."`
 	SignIns Duration `toml:"sign_ins" doc:"How long it keeps who signed in, or tried to, from 1h to 87600h."`
 }
@@ -377,16 +377,21 @@ func (c *Config) Check() error {
 	if c.Accounts.Guests < 0 {
 		bad("accounts.guests", "must not be negative")
 	}
+	c.checkKept(bad)
+	return errors.Join(errs...)
+}
+
+// checkKept looks at how long things are kept.
+func (c *Config) checkKept(bad func(key, format string, args ...any)) {
 	if keep := time.Duration(c.Messaging.Retention); keep != 0 && (keep < minRetention || keep > maxRetention) {
 		bad("messaging.retention", "must be 0, or from %s to %s", minRetention, maxRetention)
 	}
 	if keep := time.Duration(c.Audit.Acts); keep < 24*time.Hour || keep > maxRetention {
 		bad("audit.acts", "must be from %s to %s", 24*time.Hour, maxRetention)
 	}
-	if keep := time.Duration(c.Audit.SignIns); keep < time.Hour || keep > maxRetention {
-		bad("audit.sign_ins", "must be from %s to %s", time.Hour, maxRetention)
+	if keep := time.Duration(c.Audit.SignIns); keep < minRetention || keep > maxRetention {
+		bad("audit.sign_ins", "must be from %s to %s", minRetention, maxRetention)
 	}
-	return errors.Join(errs...)
 }
 
 // fromEnv applies SKEIN_SECTION_KEY variables; SKEIN_…_FILE reads the value

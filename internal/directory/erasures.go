@@ -24,7 +24,7 @@ func scanErasure(row interface{ Scan(...any) error }) (e im.Erasure, err error) 
 // returns the sessions that it ended. Of one that was deleted it tells how far that is,
 // and with Messages begins anew if what they wrote was to stay. not_found: no such user;
 // conflict: the password was changed, or a second factor was added; bad_credentials: the
-// code was used; permission_denied: they are the last administrator.
+// code was used; permission_denied: they are the last owner.
 func (d *DB) BeginErasure(ctx context.Context, o im.ErasureOrder) (e im.Erasure, ended []im.SessionID, err error) {
 	err = d.tx(ctx, func(tx *writeTx) error {
 		e, ended = im.Erasure{}, nil
@@ -243,10 +243,11 @@ func (d *DB) EraseRest(ctx context.Context, e im.Erasure, now time.Time) error {
 			"DELETE FROM contact_revisions WHERE user_id = $1",
 			"DELETE FROM profile_news WHERE user_id = $1",
 			"DELETE FROM keyed_calls WHERE caller = $1",
+			"UPDATE reports SET text = '' WHERE reporter = $1",
 			"UPDATE audit_log SET address = '', device = '', detail = '' WHERE kind = 2 AND (actor = $1 OR target = $1)",
 		}
 		if e.Messages {
-			queries = append(queries, "DELETE FROM memberships WHERE user_id = $1 AND role = 0")
+			queries = append(queries, "DELETE FROM memberships WHERE user_id = $1 AND role = 0", "UPDATE reports SET said = '' WHERE author = $1")
 		}
 		var err error
 		for _, query := range queries {

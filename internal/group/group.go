@@ -168,8 +168,9 @@ type Options struct {
 	// Help drives what a group has promised, whoever promised it, and does not wait
 	// for that.
 	Help func(im.ConversationID)
-	// Places is what Erase needs.
+	// Places is what Erase needs, All what All does.
 	Places     Places
+	All        Catalogue
 	Registerer prometheus.Registerer
 }
 

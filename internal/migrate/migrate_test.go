@@ -85,6 +85,8 @@ work', 0, 0, 0, 7), ('Bob', 'ann', 1, TRUE, '', 'hello', 4, '', 4, 9, 2, 1);
 		INSERT INTO stickers VALUES ('cats', 'hi', 0, 'm1', 'a cat', '😺 👋'), ('cats', 'bye', 1, 'm1', 'ä', '');
 		INSERT INTO custom_emoji VALUES ('party', 'm1');
 		INSERT INTO sticker_revision VALUES (1, 1760000000000);
+		INSERT INTO reports VALUES (x'0190', 'grp:g1', 7, 'Bob', 'ann', 2, 'wörds', 'said', 5, 2, 'ann', 6, 'done');
+		INSERT INTO server_settings VALUES ('name', 'Pläce', 5);
 		INSERT INTO audit_log VALUES (x'0190', 99, 2, 'login', 'ann', 4, '', '192.0.2.1', 'Phöne', 's1', '', '', 1);
 		INSERT INTO outbox VALUES (x'0190', 41, 'grp:g1', 'ann', '{"t":2}', 3, 4)`)
 	s.farAhead(t)
@@ -466,7 +468,7 @@ func TestSourceUnchanged(t *testing.T) {
 	// Rows that are in the log of SQLite only, as after a crash.
 	db, err := sql.Open("sqlite", "file:"+s.Directory+"?vfs=skein-sums&_pragma=wal_autocheckpoint(0)")
 	must(t, err)
-	_, err = db.Exec("INSERT INTO users VALUES ('late', NULL, 'L', '', FALSE, 2, 2000, 0, 0, NULL, '', 0, FALSE, 0, 0, FALSE)")
+	_, err = db.Exec("INSERT INTO users VALUES ('late', NULL, 'L', '', FALSE, 2, 2000, 0, 0, NULL, '', 0, FALSE, 0, 0, FALSE, 0, 0, 0, 0, '')")
 	must(t, err)
 	crashed := t.TempDir()
 	for _, name := range []string{"directory.db", "directory.db-wal"} {

@@ -106,6 +106,54 @@ func (a Admin) Unban(ctx context.Context, user string) error {
 	return a.call(ctx, adminService+"UnbanUser", &wire.UnbanUserRequest{User: user}, &wire.UnbanUserResponse{})
 }
 
+// Reports returns a page of what members reported, the newest first, and the cursor of the
+// next one.
+func (a Admin) Reports(ctx context.Context, query *wire.ListReportsRequest) (reports []*wire.Report, next string, err error) {
+	var resp wire.ListReportsResponse
+	err = a.call(ctx, adminService+"ListReports", query, &resp)
+	return resp.Reports, resp.Next, err
+}
+
+// Report returns a report, with so many entries before and after the message.
+func (a Admin) Report(ctx context.Context, id string, around int) (*wire.GetReportResponse, error) {
+	var resp wire.GetReportResponse
+	return &resp, a.call(ctx, adminService+"GetReport", &wire.GetReportRequest{Id: id, Around: uint32(around)}, &resp)
+}
+
+// Decide says what became of a report.
+func (a Admin) Decide(ctx context.Context, id string, state wire.ReportState, note string) error {
+	return a.call(ctx, adminService+"DecideReport", &wire.DecideReportRequest{Id: id, State: state, Note: note}, &wire.DecideReportResponse{})
+}
+
+// TakeBack takes back a message, whoever wrote it.
+func (a Admin) TakeBack(ctx context.Context, conversation string, seq uint64) error {
+	return a.call(ctx, adminService+"TakeBackMessage", &wire.TakeBackMessageRequest{Conversation: conversation, Seq: seq}, &wire.TakeBackMessageResponse{})
+}
+
+// SetGroupOwner makes a user the owner of a group, adding them if need be.
+func (a Admin) SetGroupOwner(ctx context.Context, conversation, user string) error {
+	return a.call(ctx, adminService+"SetGroupOwner", &wire.SetGroupOwnerRequest{Conversation: conversation, User: user}, &wire.SetGroupOwnerResponse{})
+}
+
+// CloseGroup dismisses a group, as its owner would.
+func (a Admin) CloseGroup(ctx context.Context, conversation string) error {
+	return a.call(ctx, adminService+"CloseGroup", &wire.CloseGroupRequest{Conversation: conversation}, &wire.CloseGroupResponse{})
+}
+
+// SetSettings changes what the server tells everybody of itself, and who may register.
+func (a Admin) SetSettings(ctx context.Context, change *wire.SetServerSettingsRequest) (*wire.ServerInfo, error) {
+	var resp wire.SetServerSettingsResponse
+	err := a.call(ctx, adminService+"SetServerSettings", change, &resp)
+	return resp.Info, err
+}
+
+// ServerInfo tells what a server tells everybody of itself; it needs no token.
+func ServerInfo(ctx context.Context, baseURL string) (*wire.ServerInfo, error) {
+	var resp wire.GetServerInfoResponse
+	err := Post(ctx, baseURL, accountService+"GetServerInfo", "", &wire.GetServerInfoRequest{}, &resp)
+	return resp.Info, err
+}
+
 // SetDisabled has nobody come in as the user, or lets them in again.
 func (a Admin) SetDisabled(ctx context.Context, user string, disabled bool) error {
 	return a.call(ctx, adminService+"SetDisabled", &wire.SetDisabledRequest{User: user, Disabled: disabled}, &wire.SetDisabledResponse{})
@@ -115,4 +163,11 @@ func (a Admin) SetDisabled(ctx context.Context, user string, disabled bool) erro
 // owner.
 func (a Admin) SetRole(ctx context.Context, user string, role wire.ServerRole) error {
 	return a.call(ctx, adminService+"SetServerRole", &wire.SetServerRoleRequest{User: user, Role: role}, &wire.SetServerRoleResponse{})
+}
+
+// Report tells moderators of the message seq, which somebody else wrote, once. Its author is
+// told nothing. SPEC §3.22.
+func (v *Conversation) Report(ctx context.Context, seq uint64, reason wire.ReportReason, text string) error {
+	req := &wire.ReportMessageRequest{Conversation: v.id, Seq: seq, Reason: reason, Text: text}
+	return v.c.Call(ctx, "skein.v1.MessageService/ReportMessage", req, &wire.ReportMessageResponse{})
 }

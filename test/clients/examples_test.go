@@ -437,7 +437,7 @@ var linkCode = regexp.MustCompile("^([a-z2-7]{26}|sk[ipb]_.{43})$")
 const appCode = "492039"
 
 // differs are fields that may have any value of their type each time.
-var differs = []string{"pos", "lastAddress", "retryAfterMs", "path"}
+var differs = []string{"pos", "lastAddress", "address", "retryAfterMs", "path"}
 
 // same compares an answer with the one of the example: the same fields, as many items,
 // values of the same type; and the same values where the server does not make them.
@@ -485,11 +485,14 @@ func (p *play) same(at, name string, want, got any) error {
 
 // byName sorts people, who are listed by ids that the server made.
 func byName(list []any) {
-	slices.SortStableFunc(list, func(a, b any) int {
-		x, _ := field(a, "displayName").(string)
-		y, _ := field(b, "displayName").(string)
-		return strings.Compare(x, y)
-	})
+	called := func(v any) string {
+		name, ok := field(v, "displayName").(string)
+		if !ok { // an account
+			name, _ = field(field(v, "user"), "displayName").(string)
+		}
+		return name
+	}
+	slices.SortStableFunc(list, func(a, b any) int { return strings.Compare(called(a), called(b)) })
 }
 
 func (p *play) sameText(at, name, want, got string) error {

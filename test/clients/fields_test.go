@@ -22,6 +22,7 @@ var unsaid = map[string]string{
 	"skein.v1.ListInviteLinksRequest.limit":  "links are told in the order of their codes, which are random",
 	"skein.v1.ListInviteLinksRequest.cursor": "links are told in the order of their codes, which are random",
 	"skein.v1.ListUsersRequest.cursor":       "users are told in the order of their ids, some of which are random",
+	"skein.v1.InspectGroupRequest.cursor":    "as that of ListMembers, whose example shows it",
 	"skein.v1.ListAuditLogRequest.cursor":    "lines of other examples come and go with them",
 	"skein.v1.PollOption.mine":               "what the poll came to",
 

@@ -10,7 +10,7 @@ const (
 var secondFactors = []Mutant{
 	{
 		Name: "login-without-the-code", Breaks: "3.11: from then on a login needs a code",
-		Hunks:   []Hunk{{accountDir + "/login.go", "		if user.SecondFactor {", "		if user.SecondFactor && user.Admin {"}},
+		Hunks:   []Hunk{{accountDir + "/login.go", "		if user.SecondFactor {", "		if user.SecondFactor && user.Role != im.ServerUser {"}},
 		Package: accountDir, Test: "TestSecondStep",
 	},
 	{
@@ -30,7 +30,7 @@ var secondFactors = []Mutant{
 	},
 	{
 		Name: "ticket-of-an-old-password", Breaks: "3.11: a changed password ends a login that waits for its code",
-		Hunks:   []Hunk{{secondFile, "opening.IfPasswordHash, opening.Second, opening.Ticket = ticket.Bound,", "opening.IfPasswordHash, opening.Second, opening.Ticket = \"\","}},
+		Hunks:   []Hunk{{secondFile, "opening.IfPasswordHash, opening.Second, opening.Ticket, opening.Act = ticket.Bound,", "opening.IfPasswordHash, opening.Second, opening.Ticket, opening.Act = \"\","}},
 		Package: accountDir, Test: "TestSecondStepOfAnOldPassword",
 	},
 	{

@@ -14,12 +14,12 @@ var erasures = []Mutant{
 	},
 	{
 		Name: "deleted-comes-back-by-a-minted-token", Breaks: "3.16: nobody comes in any more",
-		Hunks:   []Hunk{{directoryDir + "/users.go", "		return notDeleted(tx, c.ID)", "		return nil"}},
+		Hunks:   []Hunk{{directoryDir + "/users.go", "		return mayComeIn(tx, c.ID, c.Created)", "		return nil"}},
 		Package: directoryDir + "/sqlite", Test: "TestConformance/Accounts/Erasure$",
 	},
 	{
-		Name: "last-administrator-deleted", Breaks: "3.16: the last administrator is not deleted",
-		Hunks:   []Hunk{{erasureStore, "			if others == 0 {", "			if others < 0 {"}},
+		Name: "last-owner-deleted", Breaks: "3.16, 3.18: the last owner is not deleted",
+		Hunks:   []Hunk{{directoryDir + "/server_roles.go", "if err == nil && others == 0 {", "if err == nil && others < 0 {"}},
 		Package: directoryDir + "/sqlite", Test: "TestConformance/Accounts/Erasure$",
 	},
 	{
@@ -54,7 +54,7 @@ var erasures = []Mutant{
 	},
 	{
 		Name: "held-name-locks-out", Breaks: "3.13: with a number behind it where that is taken",
-		Hunks:   []Hunk{{accountDir + "/identity.go", "s.openByProvider(ctx, addr, p, who, f, round > 0)", "s.openByProvider(ctx, addr, p, who, f, round > 9)"}},
+		Hunks:   []Hunk{{accountDir + "/identity.go", "s.openByProvider(ctx, addr, p, who, f, round > 0, at)", "s.openByProvider(ctx, addr, p, who, f, round > 9, at)"}},
 		Package: accountDir, Test: "TestProviderSaysAHeldName",
 	},
 	{

@@ -52,7 +52,7 @@ var providerLogins = []Mutant{
 	},
 	{
 		Name: "name-takes-the-account", Breaks: "3.13: who somebody is is issuer and subject, never a name",
-		Hunks:   []Hunk{{identityFile, "if here || user.Admin || user.SecondFactor {", "if here && user.ID == \"\" || user.Admin || user.SecondFactor {"}},
+		Hunks:   []Hunk{{identityFile, "if here || user.Role != im.ServerUser || user.SecondFactor {", "if here && user.ID == \"\" || user.Role != im.ServerUser || user.SecondFactor {"}},
 		Package: accountDir, Test: "TestProviderTakes",
 	},
 	{
@@ -62,7 +62,7 @@ var providerLogins = []Mutant{
 	},
 	{
 		Name: "provider-past-the-second-factor", Breaks: "3.13: an account with a second factor needs its code after the provider",
-		Hunks:   []Hunk{{identityFile, "	if user.SecondFactor {\n		return t, false, s.ask", "	if user.SecondFactor && user.Admin {\n		return t, false, s.ask"}, {secondStore, `if o.IfPasswordHash == "" && o.Identity == nil {`, `if o.IfPasswordHash == "" {`}},
+		Hunks:   []Hunk{{identityFile, "	if user.SecondFactor {\n		return t, false, s.ask", "	if user.SecondFactor && user.Role != im.ServerUser {\n		return t, false, s.ask"}, {secondStore, `if o.IfPasswordHash == "" && o.Identity == nil {`, `if o.IfPasswordHash == "" {`}},
 		Package: accountDir, Test: "TestProviderAndSecondFactor",
 	},
 	{
@@ -97,7 +97,7 @@ var providerLogins = []Mutant{
 	},
 	{
 		Name: "guest-upgrades-where-closed", Breaks: "3.14: a guest becomes a user where they might register",
-		Hunks:   []Hunk{{accountDir + "/guests.go", "if !s.o.OpenRegistration && !s.o.InvitedRegistration {", "if !s.o.OpenRegistration && s.o.InvitedRegistration {"}},
+		Hunks:   []Hunk{{accountDir + "/settings.go", "if err == nil && info.Registration == im.RegistrationClosed {", "if err == nil && info.Registration == 0 {"}},
 		Package: accountDir, Test: "TestUpgradeObeysRegistration",
 	},
 	{

@@ -20,7 +20,7 @@ ADDRESSES = itertools.count(1)
 STARTED = int(time.time() * 1000)
 OPEN = ("AccountService/Register", "AccountService/Login", "AccountService/Refresh", "AdminService/ClaimAdmin")
 # Cursors that the server made and knows again: any other text is refused, which the document cannot say.
-CURSORS = ("ListConversations", "ListReactions", "ListVotes", "ListMentions", "ListPins", "ListScheduled", "ListThreads", "SearchMessages", "SearchUsers")
+CURSORS = ("ListConversations", "ListReactions", "ListVotes", "ListMentions", "ListPins", "ListScheduled", "ListThreads", "SearchMessages", "SearchUsers", "InspectGroup", "ListAuditLog", "ListReports")
 # By method: a field, and those that must not be there beside it.
 ALONE = {
     "ListEntries": [("atMs", ("from",))],
@@ -100,7 +100,7 @@ def exists(name: str, value, seed: bytes, path: str):
         return conversation(value, seed)
     if name in ("seq", "replyTo", "clearedBelow", "read", "root") and DIGITS.match(value):
         return "1"
-    if name == "untilMs" and path.endswith("BanMember") and value != "0" and DIGITS.match(value):
+    if name == "untilMs" and path.endswith(("BanMember", "BanUser")) and value != "0" and DIGITS.match(value):
         return "4102444800000"  # a ban that is over already is refused
     if name == "expiresAtMs" and path.endswith("CreateInviteLink") and value != "0" and DIGITS.match(value):
         return "4102444800000"  # and so is a link

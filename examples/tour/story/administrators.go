@@ -56,6 +56,7 @@ func administrators(t *teller) {
 	t.refused(gone, "AccountService/ListSessions", &wire.ListSessionsRequest{}, wire.CodeSessionRevoked)
 	t.refused(t.bob, "AdminService/ListUsers", &wire.ListUsersRequest{}, wire.CodePermissionDenied)
 	roles(t, boss, dora)
+	moderation(t, boss, dora)
 	invitations(t, boss, dora)
 	stickers(t, boss)
 	pushes(t)

@@ -67,6 +67,8 @@ func RunAccounts(t *testing.T, open func(t *testing.T) *directory.DB) {
 		{"AccountsListed", accountsListed},
 		{"AuditLog", auditLog},
 		{"SignInsAreWritten", signInsAreWritten},
+		{"Reports", reports},
+		{"ServerSettings", serverSettings},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(&accounts{T: t, db: open(t)}) })
 	}

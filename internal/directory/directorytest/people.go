@@ -52,6 +52,7 @@ func RunPeople(t *testing.T, open func(t *testing.T) *directory.DB) {
 		{"GroupRequestID", groupRequestID},
 		{"GroupRequestIDRaced", groupRequestIDRaced},
 		{"GroupLife", groupLife},
+		{"AllGroups", allGroups},
 		{"GroupBoundsOfReading", groupBoundsOfReading},
 		{"GroupPages", groupPages},
 		{"GroupSearch", groupSearch},
