@@ -45,7 +45,7 @@ type ListenOptions struct {
 	TextCodecs []string
 	// HandshakeTimeout bounds the time until the codec is known. 0 is 5 s.
 	HandshakeTimeout time.Duration
-	// Origins a browser may connect from, as host or host:port patterns; a request
+	// Origins a browser may connect from, as patterns of OriginMatches; a request
 	// without an Origin header and one from the listener's own host are always allowed.
 	Origins []string
 	// Deflate lets clients of a transport that can ask for compressed messages, e.g.

@@ -2,9 +2,9 @@ package api
 
 import (
 	"net/http"
-	"net/url"
-	"path"
 	"strings"
+
+	"github.com/skein-im/skein/wire"
 )
 
 // cors answers preflights and marks answers for configured origins; it reports
@@ -17,7 +17,7 @@ func (d *door) cors(w http.ResponseWriter, r *http.Request) bool {
 	h := w.Header()
 	h.Add("Vary", "Origin")
 	origin := r.Header.Get("Origin")
-	if !originAllowed(origin, d.o.Origins) {
+	if !wire.OriginMatches(origin, d.o.Origins) {
 		return false
 	}
 	h.Set("Access-Control-Allow-Origin", origin)
@@ -35,30 +35,4 @@ func (d *door) cors(w http.ResponseWriter, r *http.Request) bool {
 	h.Set("Access-Control-Max-Age", "600")
 	w.WriteHeader(http.StatusNoContent)
 	return true
-}
-
-// originAllowed reports whether an origin matches one of the patterns: a host
-// with or without port, or a whole origin when it has a scheme.
-func originAllowed(origin string, patterns []string) bool {
-	u, err := url.Parse(origin)
-	if err != nil || u.Host == "" {
-		return false
-	}
-	for _, pattern := range patterns {
-		pattern = strings.ToLower(pattern)
-		subject := u.Hostname()
-		switch {
-		case pattern == "*":
-			return true
-		case strings.Contains(pattern, "://"):
-			subject = origin
-		case strings.Contains(strings.TrimSuffix(pattern, "]"), ":"):
-			subject = u.Host
-		}
-		subject = strings.ToLower(subject)
-		if ok, err := path.Match(pattern, subject); pattern == subject || err == nil && ok {
-			return true
-		}
-	}
-	return false
 }

@@ -35,9 +35,8 @@ type HTTPOptions struct {
 	MaxPerAddress int
 	// TrustedProxies may name the client's address in X-Forwarded-For.
 	TrustedProxies []netip.Prefix
-	// Origins are the web origins besides the server's own whose pages may call:
-	// host or host:port patterns as for connections, whole origins such as
-	// https://chat.example, or "*" for all. Default none.
+	// Origins are the web origins besides the server's own whose pages may call, as
+	// patterns of wire.OriginMatches, as for connections. Default none.
 	Origins []string
 	// Limiter is the one that Calls takes from as well (Deps.Limiter). Default one
 	// of the door's own, with the default limits.

@@ -479,34 +479,6 @@ func TestHTTPOrigins(t *testing.T) {
 	}
 }
 
-func TestOriginPatterns(t *testing.T) {
-	for _, tc := range []struct {
-		pattern, origin string
-		want            bool
-	}{
-		{"chat.example", "https://chat.example", true},
-		{"chat.example", "https://CHAT.example:8443", true},
-		{"chat.example", "https://chat.example.evil.example", false},
-		{"chat.example", "https://evil.example/chat.example", false},
-		{"chat.example:8443", "https://chat.example:8443", true},
-		{"chat.example:8443", "https://chat.example", false},
-		{"*.example", "https://chat.example", true},
-		{"*.example", "https://example", false},
-		{"https://chat.example", "https://chat.example", true},
-		{"https://chat.example", "http://chat.example", false},
-		{"*", "https://chat.example", true},
-		{"*", "null", false},
-		{"*", "", false},
-		{"[", "https://chat.example", false},
-		{"[::1]", "http://[::1]", true},
-		{"[::1]:8080", "http://[::1]:8080", true},
-	} {
-		if got := originAllowed(tc.origin, []string{tc.pattern}); got != tc.want {
-			t.Errorf("%q for %q: %v", tc.origin, tc.pattern, got)
-		}
-	}
-}
-
 func TestHTTPMetrics(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
 	h := NewHTTP(&fakeLogic{call: func(context.Context, im.Actor, string, []byte) ([]byte, error) { return nil, nil }}, HTTPOptions{Log: quiet(), Metrics: reg})

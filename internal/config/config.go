@@ -64,7 +64,7 @@ type Node struct {
 type HTTP struct {
 	Listen         string   `toml:"listen" doc:"Address of the public HTTP and WebSocket port."`
 	PublicURL      string   `toml:"public_url" doc:"How people reach it, for links; empty: made from listen."`
-	Origins        []string `toml:"origins" doc:"Origins of other sites whose pages may connect and call, as host or host:port; * for any."`
+	Origins        []string `toml:"origins" doc:"Origins of other sites whose pages may connect and call (docs/embedding.md): https://shop.example, or a host or host:port by either scheme; *.shop.example for all below it, * for any. The server's own is always one."`
 	TrustedProxies []string `toml:"trusted_proxies" doc:"Networks (CIDR) of reverse proxies whose X-Forwarded-For is believed."`
 }
 
@@ -333,6 +333,7 @@ func (c *Config) Check() error {
 			bad("admin.listen", "%v", err)
 		}
 	}
+	c.HTTP.checkOrigins(bad)
 	for _, p := range c.HTTP.TrustedProxies {
 		if _, _, err := net.ParseCIDR(p); err != nil {
 			bad("http.trusted_proxies", "%v", err)

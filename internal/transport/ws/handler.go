@@ -4,7 +4,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -159,23 +158,7 @@ func originAllowed(r *http.Request, patterns []string) bool {
 	if strings.EqualFold(stripDefaultPort(u.Scheme, u.Host), stripDefaultPort(u.Scheme, r.Host)) {
 		return true
 	}
-	host, name := strings.ToLower(u.Host), strings.ToLower(u.Hostname())
-	for _, p := range patterns {
-		p = strings.ToLower(p)
-		subject := name
-		if hasPort(p) {
-			subject = host
-		}
-		if ok, err := path.Match(p, subject); p == subject || err == nil && ok {
-			return true
-		}
-	}
-	return false
-}
-
-func hasPort(pattern string) bool {
-	colon := strings.LastIndexByte(pattern, ':')
-	return colon >= 0 && !strings.HasSuffix(pattern, "]")
+	return wire.OriginMatches(values[0], patterns)
 }
 
 func stripDefaultPort(scheme, host string) string {

@@ -158,6 +158,8 @@ func TestOrigins(t *testing.T) {
 		{"https://a.app.example", "chat.example", []string{"*.app.example"}, true},
 		{"https://aapp.example", "chat.example", []string{"*.app.example"}, false},
 		{"https://app.example.evil", "chat.example", []string{"app.example", "*.app.example"}, false},
+		{"https://app.example", "chat.example", []string{"https://app.example"}, true},
+		{"http://app.example", "chat.example", []string{"https://app.example"}, false},
 		{"http://[::1]:8080", "chat.example", []string{"[::1]:8080"}, true},
 		{"://", "chat.example", []string{"app.example"}, false},
 	} {
