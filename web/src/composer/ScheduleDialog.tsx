@@ -5,7 +5,7 @@ import type { Request, Response } from "@skein-im/client"
 import { useClient, useEvent } from "@skein-im/react"
 import { Button, Dialog, ErrorNote, Field, IconButton, Tag, toast, useWhy } from "../ui/index.js"
 import { momentOf } from "../timeline/format.js"
-import { plain } from "../timeline/markdown.js"
+import { plain } from "@skein-im/client/content"
 import s from "./Schedule.module.css"
 
 type Scheduled = NonNullable<Response<"skein.v1.MessageService/ListScheduled">["scheduled"]>[number]

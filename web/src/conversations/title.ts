@@ -1,7 +1,7 @@
 import { useLingui } from "@lingui/react/macro"
 import { useClient, useConversation, usePresence, useUser } from "@skein-im/react"
 import { useContact } from "../people/book.js"
-import { isUpload } from "../timeline/body.js"
+import { isUpload } from "@skein-im/client/content"
 import { usePicture } from "../timeline/media.js"
 import { nameOf } from "../timeline/names.js"
 

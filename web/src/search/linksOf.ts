@@ -1,4 +1,4 @@
-import { linkBegins, linkEnd } from "../timeline/links.js"
+import { linkBegins, linkEnd } from "@skein-im/client/content"
 
 /** The addresses in a text, each once, in their order. */
 export function linksOf(text: string): readonly string[] {

@@ -1,7 +1,7 @@
 import { useEffect, useState, type ReactNode } from "react"
 import { plural } from "@lingui/core/macro"
 import { Plural, Trans, useLingui } from "@lingui/react/macro"
-import { bodyOf } from "./body.js"
+import { bodyOf } from "@skein-im/client/content"
 import type { Message, Response, SkeinError } from "@skein-im/client"
 import { errorFrom, useClient } from "@skein-im/react"
 import { Button, Confirm, Dialog, ErrorNote, Loading, Tabs } from "../ui/index.js"

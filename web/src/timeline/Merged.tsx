@@ -1,9 +1,8 @@
 import { useState } from "react"
 import { Plural, Trans } from "@lingui/react/macro"
 import { Dialog } from "../ui/index.js"
-import type { MergedBody } from "./body.js"
+import { plain, type MergedBody } from "@skein-im/client/content"
 import { momentOf } from "./format.js"
-import { plain } from "./markdown.js"
 import { Text } from "./Text.js"
 import s from "./Content.module.css"
 

@@ -1,6 +1,6 @@
 import { useUser } from "@skein-im/react"
 import { Avatar, type AvatarProps } from "../ui/index.js"
-import { isUpload } from "./body.js"
+import { isUpload } from "@skein-im/client/content"
 import { usePicture } from "./media.js"
 import { nameOf } from "./names.js"
 import s from "./Message.module.css"

@@ -1,5 +1,5 @@
 import type { Message, Preview as Told } from "@skein-im/client"
-import { safeHref } from "./links.js"
+import { safeHref } from "@skein-im/client/content"
 import { Picture } from "./Picture.js"
 import s from "./Content.module.css"
 

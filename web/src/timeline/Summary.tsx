@@ -1,8 +1,7 @@
 import { Trans, useLingui } from "@lingui/react/macro"
 import type { Message } from "@skein-im/client"
-import { bodyOf } from "./body.js"
+import { bodyOf, plain } from "@skein-im/client/content"
 import { lengthOf } from "./format.js"
-import { plain } from "./markdown.js"
 
 const longest = 200
 

@@ -1,7 +1,7 @@
 import { memo, useMemo, type ReactNode } from "react"
 import type { Message } from "@skein-im/client"
 import { useScene } from "./context.js"
-import { onlyEmoji, parse, type Block, type Inline } from "./markdown.js"
+import { onlyEmoji, parse, type Block, type Inline } from "@skein-im/client/content"
 import { CustomEmoji, useEmojiNames } from "./stickers.js"
 import s from "./Text.module.css"
 

@@ -1,4 +1,5 @@
-import type { Media, Message } from "@skein-im/client"
+import type { Message } from "../message.js"
+import type { Media } from "../wire.js"
 
 /*
  * The bodies of SPEC §11.2, read with care: what is not as the table says has no body, and its fallback is shown.
