@@ -138,6 +138,7 @@ check: $(TOOLS)/staticcheck $(TOOLS)/buf verify-gen ## formatting, linters, gene
 gen: $(TOOLS)/buf $(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-vtproto ## write the generated files
 	buf generate
 	$(GO) run ./proto/codesgen
+	$(GO) run ./proto/descriptorgen
 	$(GO) run ./proto/openapigen -buf $(TOOLS)/buf
 	$(GO) run ./cmd/skein config doc > docs/skein.toml
 

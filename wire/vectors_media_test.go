@@ -23,9 +23,6 @@ func mediaVectors() []frameVector {
 			Conversation: "grp:g1", Seq: 11, Id: id(17), Sender: "ann", StoredAtMs: 1_760_000_000_123, Kind: wire.EntryKind_ENTRY_KIND_MESSAGE, Count: 5, Amended: 12,
 			Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "https://tea.example/green"}}, Preview: previewOfTea(),
 		})},
-		{"send_no_preview", "a message whose links the server leaves alone", wire.NewClientFrame(&wire.Send{
-			Conversation: "grp:g1", Id: id(19), Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "https://tea.example/green"}}, NoPreview: true,
-		})},
 	}
 }
 

@@ -121,7 +121,7 @@ func clientVectors(t *testing.T) []frameVector {
 		{"renew", "", wire.NewClientFrame(&wire.Renew{Token: "ska_3q2-7x"})},
 		{"background", "", wire.NewClientFrame(&wire.Background{On: true})},
 		{"background_off", "all fields at their defaults", wire.NewClientFrame(&wire.Background{})},
-	}, amendVectors()...)
+	}, append(amendVectors(), sendVectors()...)...)
 }
 
 func serverVectors(t *testing.T) []frameVector {
@@ -354,6 +354,9 @@ func TestVectors(t *testing.T) {
 }
 
 func checkVector(t *testing.T, direction string, v frameVector) {
+	if _, client := v.frame.(*wire.ClientFrame); client != (direction == "client") {
+		t.Fatalf("it stands among what a %s says, and is a %T", direction, v.frame)
+	}
 	asPB, err := wire.Protobuf().Append(nil, v.frame)
 	if err != nil {
 		t.Fatal(err)

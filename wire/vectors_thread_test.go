@@ -12,7 +12,6 @@ func threadVectors() []frameVector {
 		return &wire.Content{Type: "text", Body: &wire.Content_Text{Text: text}}
 	}
 	return []frameVector{
-		{"send_thread", "a message in a thread", wire.NewClientFrame(&wire.Send{Conversation: "grp:g1", Id: id(20), Content: said("Green"), Thread: 11})},
 		{"push_thread_reply", "a reply, with what its root's thread comes to by it", s(&wire.Entry{
 			Conversation: "grp:g1", Seq: 13, Id: id(20), Sender: "bob", StoredAtMs: 1_760_000_000_123, Kind: wire.EntryKind_ENTRY_KIND_THREAD_REPLY, Target: 11, Thread: 11, Count: 5,
 			Content: said("Green"), Replies: &wire.Replies{Count: 2, LastAtMs: 1_760_000_000_120},
@@ -28,5 +27,15 @@ func threadVectors() []frameVector {
 		{"my_state_threads", "what a user set for threads", wire.NewServerFrame(&wire.MyState{
 			Conversation: "grp:g1", Revision: 4, Threads: []*wire.ThreadMark{{Root: 11, Read: 13}, {Root: 15, Follow: wire.ThreadFollow_THREAD_FOLLOW_NO}},
 		})},
+	}
+}
+
+// sendVectors are Sends with what came later.
+func sendVectors() []frameVector {
+	return []frameVector{
+		{"send_no_preview", "a message whose links the server leaves alone", wire.NewClientFrame(&wire.Send{
+			Conversation: "grp:g1", Id: id(19), Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "https://tea.example/green"}}, NoPreview: true,
+		})},
+		{"send_thread", "a message in a thread", wire.NewClientFrame(&wire.Send{Conversation: "grp:g1", Id: id(20), Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "Green"}}, Thread: 11})},
 	}
 }

@@ -7,6 +7,7 @@ import { createInterface } from "node:readline"
 import { WebSocket } from "ws"
 import { Client, SkeinError, type Message, type Method, type WebSocketConstructor } from "../src/index.js"
 import { fromBase64, toBase64 } from "../src/ids.js"
+import { protobuf } from "../src/protobuf/index.js"
 import { FileStore } from "./filestore.js"
 
 interface Command {
@@ -14,6 +15,7 @@ interface Command {
   do: string
   url?: string
   store?: string
+  codec?: string
   token?: string
   device?: string
   random?: number
@@ -51,7 +53,7 @@ function start(c: Command): void {
   store = new FileStore(c.store ?? "")
   client = new Client({
     url: c.url ?? "", getToken: () => token, store, device: { id: c.device ?? "", class: "DEVICE_CLASS_OTHER", name: "conformance" },
-    WebSocket: WebSocket as unknown as WebSocketConstructor, random: () => random, pipeline: c.pipeline ?? 1,
+    WebSocket: WebSocket as unknown as WebSocketConstructor, random: () => random, ...(c.codec === protobuf.protocol ? { codec: protobuf } : {}), pipeline: c.pipeline ?? 1,
   })
   listen(client)
 }

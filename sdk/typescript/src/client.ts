@@ -1,4 +1,5 @@
 import { abortable, call, whenConnected, type CallOptions } from "./call.js"
+import { json } from "./codec.js"
 import type { ChatClient, Method, Request, Response } from "./chat.js"
 import { beginClose, reconnectNow, startDial } from "./connect.js"
 import { dm, validId } from "./conv.js"
@@ -33,7 +34,7 @@ export class Client implements ChatClient {
     this.k = new Core(
       {
         url: o.url, getToken: o.getToken, store: o.store ?? new MemoryStore(), device: { class: "DEVICE_CLASS_WEB", ...o.device },
-        client: o.client ?? "skein-ts/0.1", WebSocket: o.WebSocket, autoConnect: o.autoConnect ?? true, pipeline: Math.max(1, o.pipeline ?? 1),
+        client: o.client ?? "skein-ts/0.1", WebSocket: o.WebSocket, codec: o.codec ?? json, autoConnect: o.autoConnect ?? true, pipeline: Math.max(1, o.pipeline ?? 1),
         outboxLimit: o.outboxLimit ?? 10_000, maxGap: o.maxGap ?? 500, pageSize: o.pageSize ?? 100, idleMs: o.idleMs ?? 0,
         random: o.random ?? Math.random, now: o.now ?? Date.now,
       },

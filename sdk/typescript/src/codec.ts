@@ -57,7 +57,16 @@ const client: Shape = {
   received: { seq: "u" }, read: { seq: "u" }, sync, pull, pulls: { pulls: pull }, amend: { target: "u" },
 }
 
-type Plain = Record<string, unknown>
+/** A frame in the canonical JSON mapping, as an object. */
+export type Plain = Record<string, unknown>
+
+/** How frames are written on a connection; the server takes the sub-protocol for it (SPEC §1.2). */
+export interface Codec {
+  readonly protocol: string
+  encode(frame: ClientFrame): string | Uint8Array<ArrayBuffer>
+  /** Reads what the WebSocket gave: text, or an ArrayBuffer. It throws where that is no frame. */
+  decode(data: unknown): ServerFrame
+}
 
 function isPlain(v: unknown): v is Plain {
   return typeof v === "object" && v !== null && !Array.isArray(v)
@@ -93,7 +102,11 @@ function convert(v: Plain, shape: Shape, one: (v: unknown, name: string) => unkn
 
 /** Reads a frame. It throws where the text is no JSON object, or has a number that is none. */
 export function decode(text: string): ServerFrame {
-  const f: unknown = JSON.parse(text)
+  return frameOf(JSON.parse(text))
+}
+
+/** A frame of its canonical JSON, which becomes it. */
+export function frameOf(f: unknown): ServerFrame {
   if (!isPlain(f)) throw new TypeError("a frame is no object")
   convert(f, server, toNumber, true)
   return f as ServerFrame
@@ -110,18 +123,23 @@ export function entryFrom(e: object): Entry {
 
 /** Writes a frame. */
 export function encode(frame: ClientFrame): string {
-  return write(frame, client)
+  return JSON.stringify(plainOf(frame))
+}
+
+/** A frame in its canonical JSON. */
+export function plainOf(frame: ClientFrame): Plain {
+  return plain(frame, client)
 }
 
 /** Writes what a server says: for tests, and for who plays a server. */
 export function encodeServer(frame: ServerFrame): string {
-  return write(frame, server)
+  return JSON.stringify(plain(frame, server))
 }
 
-function write(frame: object, shape: Shape): string {
+function plain(frame: object, shape: Shape): Plain {
   const copy = copyShape(frame as Plain, shape)
   convert(copy, shape, toText, false)
-  return JSON.stringify(copy)
+  return copy
 }
 
 /** A copy, as deep as something is converted. */
@@ -136,5 +154,5 @@ function copyShape(v: Plain, shape: Shape): Plain {
   return out
 }
 
-/** The client says only this sub-protocol. */
-export const protocol = "skein.v1.json"
+/** The codec of a client that was given no other. */
+export const json: Codec = { protocol: "skein.v1.json", encode, decode: (data) => decode(String(data)) }

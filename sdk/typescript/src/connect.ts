@@ -66,7 +66,7 @@ function greet(k: Core, attempt: number, token: string, sync: Sync): void {
     if (k.greeting === socket || k.link === socket) f()
   }
   try {
-    socket = new Socket(k.o.WebSocket, k.o.url, {
+    socket = new Socket(k.o.WebSocket, k.o.url, k.o.codec, {
       open: () => {
         if (k.dialing !== attempt) return
         const device = { id: k.meta.device, ...k.o.device }

@@ -1,3 +1,4 @@
+import type { Codec } from "./codec.js"
 import type { Store } from "./store.js"
 import type { Device } from "./wire.js"
 
@@ -9,7 +10,7 @@ export interface WebSocketLike {
   onmessage: ((e: never) => void) | null
   onclose: ((e: never) => void) | null
   onerror: ((e: never) => void) | null
-  send(data: string): void
+  send(data: string | Uint8Array<ArrayBuffer>): void
   close(code?: number, reason?: string): void
 }
 
@@ -34,6 +35,8 @@ export interface ClientOptions {
   client?: string
   /** For Node 20, which has no WebSocket of its own: that of the package `ws`. */
   WebSocket?: WebSocketConstructor
+  /** How frames are written; default JSON. The other one: `protobuf` of @skein-im/client/protobuf. */
+  codec?: Codec
   /** Connect at once; default true. Otherwise with connect(). */
   autoConnect?: boolean
   /** Messages of a conversation that may be unacknowledged at once; default 1, which keeps their order under all conditions. */

@@ -1,4 +1,4 @@
-import { decode, encode, protocol } from "./codec.js"
+import type { Codec } from "./codec.js"
 import { SkeinError, errorOfClose } from "./errors.js"
 import type { WebSocketConstructor, WebSocketLike } from "./options.js"
 import type { ClientFrame, ServerFrame } from "./wire.js"
@@ -12,11 +12,13 @@ export class Socket {
   constructor(
     make: WebSocketConstructor | undefined,
     url: string,
+    private readonly codec: Codec,
     private readonly on: { open: () => void; frame: (f: ServerFrame) => void; end: (e: SkeinError | undefined) => void },
   ) {
     const constructor = make ?? (globalThis as { WebSocket?: WebSocketConstructor }).WebSocket
     if (constructor === undefined) throw new SkeinError({ code: "invalid_argument", message: "there is no WebSocket here: give one in the options (npm package ws)" })
-    this.ws = new constructor(url, [protocol])
+    this.ws = new constructor(url, [codec.protocol])
+    this.ws.binaryType = "arraybuffer"
     this.ws.onopen = () => this.live && this.on.open()
     this.ws.onmessage = (e: { data: unknown }) => this.take(e.data)
     this.ws.onerror = (e: unknown) => (this.why = e) // the close follows
@@ -34,7 +36,7 @@ export class Socket {
     if (!this.live) return
     let f: ServerFrame
     try {
-      f = decode(String(data))
+      f = this.codec.decode(data)
     } catch (e) {
       this.finish(new SkeinError({ code: "protocol_error", message: `the server sent what is no frame: ${String(e)}`, cause: e }))
       this.ws.close()
@@ -50,7 +52,7 @@ export class Socket {
   }
 
   send(f: ClientFrame): void {
-    if (this.live && this.ws.readyState === 1) this.ws.send(encode(f))
+    if (this.live && this.ws.readyState === 1) this.ws.send(this.codec.encode(f))
   }
 
   /** Ends it without another word; what was sent is still written. */

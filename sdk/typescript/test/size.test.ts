@@ -10,10 +10,12 @@ async function size(...entries: string[]): Promise<number> {
   return gzipSync(out.outputFiles[0]!.contents).length
 }
 
-test("the client is at most 40 KB, minified and gzipped; tabs add at most 8 KB", async (t) => {
+test("the client is at most 40 KB, minified and gzipped; tabs add at most 8 KB, protobuf at most 40 KB", async (t) => {
   const core = await size("index.js")
   const both = await size("index.js", "tabs/index.js")
-  t.diagnostic(`${core} bytes, with tabs ${both}`)
+  const pb = await size("index.js", "protobuf/index.js")
+  t.diagnostic(`${core} bytes, with tabs ${both}, with protobuf ${pb}`)
   assert.ok(core <= 40 * 1024, `${core} bytes`)
   assert.ok(both - core <= 8 * 1024, `${both - core} bytes`)
+  assert.ok(pb - core <= 40 * 1024, `${pb - core} bytes for protobuf`)
 })
