@@ -18,6 +18,7 @@ export default defineConfig({
   plugins: [texts(), react(), lingui()],
   resolve: {
     alias: {
+      "@skein-im/client/content": here("../sdk/typescript/src/content/index.ts"),
       "@skein-im/client/tabs": here("../sdk/typescript/src/tabs/index.ts"),
       "@skein-im/client": here("../sdk/typescript/src/index.ts"),
       "@skein-im/react": here("../sdk/react/src/index.ts"),

@@ -9,7 +9,9 @@
 // Invariants: a file under assets/ has its hash in its name and never changes, so
 // it is cached for a year. Everything else is asked for again each time, by its
 // ETag. The page may load, and connect to, nothing but its own origin; it has no
-// inline script or style, and no text becomes a script (Trusted Types).
+// inline script or style, and no text becomes a script (Trusted Types). Nobody
+// frames the app. The widget is what other sites' pages load, by a name that stays:
+// it may be loaded from anywhere, and is asked for again after some minutes.
 package webapp
 
 import (
@@ -35,6 +37,10 @@ const unbuilt = "unbuilt.html"
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' blob: data:; " +
 	"media-src 'self' blob:; connect-src 'self'; worker-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; " +
 	"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types skein"
+
+// widget is the script for pages of other sites (docs/embedding.md). It says nothing that
+// is not public; who may use the API from such a page is http.origins.
+const widget = "skein-widget.js"
 
 // apart are paths that belong to others, whoever asks for them: a browser that
 // opens one learns that there is nothing, and not that there is an app.
@@ -180,19 +186,13 @@ func (f *file) serve(w http.ResponseWriter, r *http.Request) {
 	body, coding := f.form(r.Header.Get("Accept-Encoding"))
 	h.Set("Content-Type", f.typ)
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("Permissions-Policy", "camera=(), microphone=(self), geolocation=(self)")
-	h.Set("X-Frame-Options", "DENY")
-	h.Set("Content-Security-Policy", policy)
+	if f.name == widget {
+		elsewhere(h)
+	} else {
+		own(h, strings.HasPrefix(f.name, "assets/"))
+	}
 	if f.forms != nil {
 		h.Add("Vary", "Accept-Encoding")
-	}
-	if strings.HasPrefix(f.name, "assets/") {
-		h.Set("Cache-Control", "public, max-age=31536000, immutable")
-	} else {
-		h.Set("Cache-Control", "no-cache")
 	}
 	// One for each coding: they are other bytes.
 	etag := f.etag + coding + `"`
@@ -211,6 +211,31 @@ func (f *file) serve(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(body)
 	}
+}
+
+// own are the headers of what belongs to the app's own page.
+func own(h http.Header, named bool) {
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Permissions-Policy", "camera=(), microphone=(self), geolocation=(self)")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Content-Security-Policy", policy)
+	if named {
+		h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	} else {
+		h.Set("Cache-Control", "no-cache")
+	}
+}
+
+// elsewhere are the headers of the widget: any site may load it, also with integrity
+// (which needs CORS) and where the site's policy asks of all that it loads to say so.
+// After an upgrade pages have the new one within minutes, and none waits for it.
+func elsewhere(h http.Header) {
+	h.Set("Access-Control-Allow-Origin", "*")
+	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
+	h.Set("Cache-Control", "public, max-age=300, stale-while-revalidate=86400")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'") // opened by itself it is a text
 }
 
 // form chooses the smallest form that the browser takes.

@@ -18,6 +18,8 @@ var built = fstest.MapFS{
 	"assets/a-1f.js.gz":    {Data: []byte("script in gzip")},
 	"icons/192.png":        {Data: []byte("icon")},
 	"manifest.webmanifest": {Data: []byte("{}")},
+	"skein-widget.js":      {Data: []byte("widget")},
+	"skein-widget.js.br":   {Data: []byte("widget in br")},
 }
 
 // next answers what the app leaves to others.
@@ -96,6 +98,29 @@ func TestPolicy(t *testing.T) {
 		if strings.Contains(p, no) {
 			t.Errorf("the policy allows %s: %s", no, p)
 		}
+	}
+}
+
+// TestWidget: pages of other sites load it, and have a new one within minutes.
+func TestWidget(t *testing.T) {
+	h := handler(built, next)
+	w := get(h, "/skein-widget.js", "Accept-Encoding", "br", "Origin", "https://shop.example")
+	if w.Code != 200 || w.Body.String() != "widget in br" || w.Header().Get("Content-Encoding") != "br" {
+		t.Errorf("%d %q %v", w.Code, w.Body, w.Header())
+	}
+	for name, want := range map[string]string{
+		"Access-Control-Allow-Origin": "*", "Cross-Origin-Resource-Policy": "cross-origin", "X-Content-Type-Options": "nosniff",
+		"Cache-Control": "public, max-age=300, stale-while-revalidate=86400", "Content-Type": "text/javascript; charset=utf-8", "Vary": "Accept-Encoding",
+	} {
+		if got := w.Header().Get(name); got != want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	if w := get(h, "/"); w.Header().Get("Access-Control-Allow-Origin") != "" || w.Header().Get("Cross-Origin-Resource-Policy") != "same-origin" {
+		t.Errorf("the app's page: %v", w.Header())
+	}
+	if w := get(handler(fstest.MapFS{"unbuilt.html": built["unbuilt.html"]}, next), "/skein-widget.js"); w.Code != 404 {
+		t.Errorf("a program without it: %d", w.Code)
 	}
 }
 

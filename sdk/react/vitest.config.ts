@@ -7,9 +7,10 @@ const client = (path: string): string => fileURLToPath(new URL(`../typescript/di
 export default defineConfig({
   resolve: {
     alias: [
+      { find: /^@skein-im\/client\/content$/, replacement: client("src/content/index.js") },
       { find: /^@skein-im\/client$/, replacement: client("src/index.js") },
       { find: /^@skein-im\/client\/test\/(.*)$/, replacement: client("test/$1.js") },
     ],
   },
-  test: { environment: "happy-dom", include: ["test/**/*.test.ts"], testTimeout: 30_000 },
+  test: { environment: "happy-dom", include: ["test/**/*.test.{ts,tsx}"], testTimeout: 30_000 },
 })

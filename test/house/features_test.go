@@ -84,7 +84,7 @@ func testsIn(t *testing.T, page string, n int, line string) [][]string {
 	return tests
 }
 
-// hasTitle looks for the title of a test in the files *.test.ts of a directory and of those below it.
+// hasTitle looks for the title of a test in the files *.test.ts, .tsx and .mjs of a directory and of those below it.
 func hasTitle(t *testing.T, dir, title string) bool {
 	t.Helper()
 	found := false
@@ -94,7 +94,7 @@ func hasTitle(t *testing.T, dir, title string) bool {
 			return err
 		case d.IsDir() && (d.Name() == "node_modules" || d.Name() == "dist"):
 			return filepath.SkipDir
-		case !strings.HasSuffix(path, ".test.ts") && !strings.HasSuffix(path, ".test.tsx"):
+		case !strings.HasSuffix(path, ".test.ts") && !strings.HasSuffix(path, ".test.tsx") && !strings.HasSuffix(path, ".test.mjs"):
 			return nil
 		}
 		text, err := os.ReadFile(path)

@@ -1,39 +1,9 @@
 import assert from "node:assert/strict"
 import { after, before, test } from "node:test"
 import { Browser } from "./browser.mjs"
+import { payloads } from "./payloads.mjs"
 import { befriend, dm, logIn, open } from "./people.mjs"
 import { Server, until } from "./server.mjs"
-
-// What an attacker sends through the real API, in every place that shows text of others, looked at in a real browser.
-// The canary is a function of the page that nothing of ours calls: whatever calls it was executed.
-const payloads = [
-  "<script>canary(1)</script>",
-  "<img src=x onerror=canary(2)>",
-  "<svg onload=canary(3)></svg>",
-  "<svg><script>canary(4)</script></svg>",
-  "<iframe srcdoc=\"<script>parent.canary(5)</script>\"></iframe>",
-  "<a href=\"javascript:canary(6)\">open</a>",
-  "[open](javascript:canary(7))",
-  "[open](JaVaScRiPt:canary(8))",
-  "[open](java\tscript:canary(9))",
-  "[open](data:text/html,<script>canary(10)</script>)",
-  "[open](vbscript:canary(11))",
-  "![x](x\" onerror=\"canary(12))",
-  "`<img src=x onerror=canary(13)>`",
-  "**<img src=x onerror=canary(14)>**",
-  "\"><img src=x onerror=canary(15)>",
-  "'-canary(16)-'",
-  "${canary(17)}{{constructor.constructor('canary(18)')()}}",
-  "<math><mi//xlink:href=\"data:x,<script>canary(19)</script>\">",
-  "<details open ontoggle=canary(20)>",
-  "<style>@import 'javascript:canary(21)'</style>",
-  "<base href=//evil.example/><link rel=stylesheet href=//evil.example/x.css>",
-  "https://example.com/\"onmouseover=canary(22)",
-  "javascript:canary(23)//https://example.com",
-  "&lt;img src=x onerror=canary(24)&gt;",
-  "\u202Etxt.exe<img src=x onerror=canary(25)>",
-  "]]><img src=x onerror=canary(26)>",
-]
 
 let server, browser, ann, mal, page, ran
 const contents = (p) => [

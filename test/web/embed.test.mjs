@@ -1,0 +1,277 @@
+import assert from "node:assert/strict"
+import { readFileSync } from "node:fs"
+import { createRequire } from "node:module"
+import { after, before, test } from "node:test"
+import { gzipSync } from "node:zlib"
+import { Browser, desktop, phone } from "./browser.mjs"
+import { payloads } from "./payloads.mjs"
+import { logIn, message, open, say } from "./people.mjs"
+import { png } from "./png.mjs"
+import { Server, until } from "./server.mjs"
+import { Shop, area, chat, host, opened, said } from "./shop.mjs"
+
+// The widget in pages of other origins: the shop of examples/embed, and hosts that mean no good.
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
+
+let server, browser, agent, shop, key, hosts, n
+
+before(async () => {
+  hosts = []
+  n = 0
+  server = await Server.open(["http.origins=localhost", "gateway.send_burst=500", "gateway.send_rate=200"])
+  browser = await Browser.open()
+  agent = await server.register("agent", "Mira of Northwind")
+  shop = await Shop.open(server, agent.user)
+  shop.url = named(shop.url)
+  key = shop.key
+})
+
+after(async () => {
+  await shop?.close()
+  for (const h of hosts ?? []) await h.close()
+  await browser?.close()
+  await server?.stop()
+})
+
+const next = () => `00000000-0000-7000-8000-${String(++n).padStart(12, "0")}`
+const send = (conversation, content, more = {}) => server.call("MessageService/SendMessage", { conversation, id: next(), content, ...more }, agent.token)
+
+/** A group of the agent and a visitor, and how that visitor's page gets tokens: { conversation, visitor, mint }. */
+async function question(name) {
+  const visitor = `visitor-${name}`
+  const mint = async (lifetimeMs = 3_600_000) => (await server.call("AdminService/MintToken", { user: visitor, displayName: "Vera", lifetimeMs: String(lifetimeMs) }, key)).tokens.accessToken
+  await mint()
+  await server.call("AdminService/CreateGroupFor", { id: name, name: "Order 17", owner: agent.user, members: [visitor] }, key)
+  return { conversation: `grp:${name}`, visitor, mint }
+}
+
+/** The origin that is let in: by this name it is another one than the server's, 127.0.0.1. */
+const named = (url) => url.replace("127.0.0.1", "localhost")
+
+/** A page of an origin that is let in, with this around the widget. */
+async function hosted(html, headers) {
+  const h = await host(html, headers)
+  hosts.push(h)
+  return named(h.url)
+}
+
+async function visit(url, options = desktop) {
+  const profile = await browser.profile(options)
+  const page = await profile.newPage()
+  await page.goto(url)
+  return page
+}
+
+test("all of the widget is less than 90 KB, and any page may load it", async () => {
+  const r = await fetch(`${server.url}/skein-widget.js`, { headers: { origin: "https://shop.example", "accept-encoding": "identity" } })
+  const size = gzipSync(Buffer.from(await r.arrayBuffer()), { level: 9 }).length
+  assert.equal(r.status, 200)
+  assert.equal(r.headers.get("access-control-allow-origin"), "*")
+  assert.ok(size < 90 * 1024, `${size} bytes`)
+})
+
+test("a visitor writes in the shop, the agent answers in the web app: text, a reply, a picture, a file, an edit, a reaction, what is taken back", async () => {
+  const page = await visit(shop.url)
+  await opened(page)
+  const conversation = await chat(page).getAttribute("conversation")
+  await area(page).fill("Does it stand a **second** brew?")
+  await area(page).press("Enter")
+  await said(page, "second brew?").locator("[aria-label=Sent]").waitFor()
+
+  const desk = await visit(server.url)
+  await logIn(desk, server.url, "agent")
+  await open(desk, server.url, conversation)
+  await message(desk, "second brew?").waitFor()
+  await say(desk, "It does. Try 95 °C.")
+  await said(page, "95 °C").waitFor()
+
+  const question = (await server.stored(conversation, agent.token)).find((e) => e.content?.text?.startsWith("Does"))
+  const { seq } = await send(conversation, { type: "text", text: "three times, even" }, { replyTo: question.seq })
+  await said(page, "three times, even").locator(".quote", { hasText: "second brew?" }).waitFor()
+  await server.call("MessageService/ReactToMessage", { conversation, seq: question.seq, id: next(), reaction: "🍃" }, agent.token)
+  await said(page, "second brew?").getByRole("img", { name: "🍃, 1 person" }).waitFor()
+  await server.call("MessageService/EditMessage", { conversation, seq, id: next(), content: { type: "text", text: "four times, even" } }, agent.token)
+  await said(page, "four times, even").getByText("edited").waitFor()
+  await server.call("MessageService/RecallMessage", { conversation, seq }, agent.token)
+  await said(page, "This message was taken back.").waitFor()
+
+  await chat(page).locator("input[type=file]").setInputFiles([{ name: "tea.png", mimeType: "image/png", buffer: png(120, 90) }, { name: "order.txt", mimeType: "text/plain", buffer: Buffer.from("17") }])
+  await chat(page).getByRole("button", { name: "order.txt" }).waitFor()
+  await chat(page).locator("article .picture img").waitFor()
+  await message(desk, "order.txt").waitFor()
+  assert.equal(await chat(page).locator("article img").evaluate((i) => i.decode().then(() => i.naturalWidth > 0)), true)
+  assert.deepEqual(await page.evaluate(async () => [Object.keys(localStorage), Object.keys(sessionStorage), (await indexedDB.databases()).length]), [[], [], 0], "something is kept in the shop's origin")
+  await desk.context().close()
+  await page.context().close()
+})
+
+test("Enter does not send what an input method has; Shift+Enter is a new line; what is offline goes out later", async () => {
+  const page = await visit(shop.url)
+  await opened(page)
+  await area(page).dispatchEvent("compositionstart")
+  await area(page).fill("ni hao")
+  await area(page).evaluate((e) => e.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", keyCode: 229, isComposing: true, bubbles: true, composed: true })))
+  await area(page).dispatchEvent("compositionend")
+  await area(page).press("Shift+Enter")
+  await area(page).pressSequentially("two")
+  assert.equal(await area(page).inputValue(), "ni hao\ntwo")
+  assert.equal(await chat(page).locator("article").count(), 0)
+  await server.kill()
+  await chat(page).locator(".below[data-state=offline]").waitFor({ timeout: 20_000 })
+  await area(page).press("Enter")
+  await said(page, "ni hao").locator("[aria-label='Waiting to be sent']").waitFor()
+  await server.start()
+  await said(page, "ni hao").locator("[aria-label=Sent]").waitFor({ timeout: 30_000 })
+  await page.context().close()
+})
+
+test("a hostile page's styles change nothing in the widget, and the widget's change nothing in the page", async () => {
+  const q = await question("styles")
+  await send(q.conversation, { type: "text", text: "hello **there**" })
+  const measure = async (css) => {
+    const token = await q.mint()
+    const url = await hosted(`<!doctype html><html lang="en"><title>host</title><style>skein-conversation { width: 420px; height: 500px; } ${css}</style>
+      <h2 id="own">Own</h2><button id="button" class="icon primary bubble">Own</button><textarea></textarea>
+      <script>document.addEventListener("DOMContentLoaded", () => { document.querySelector("skein-conversation").getToken = () => ${JSON.stringify(token)} })</script>
+      <script src="${server.url}/skein-widget.js" defer></script><skein-conversation conversation="${q.conversation}"></skein-conversation></html>`)
+    const page = await visit(url)
+    await said(page, "hello there").waitFor()
+    await opened(page)
+    await chat(page).getByText("Mira of Northwind", { exact: true }).waitFor()
+    const inner = await chat(page).evaluate((e) => {
+      const names = ["color", "backgroundColor", "fontFamily", "fontSize", "fontWeight", "letterSpacing", "lineHeight", "textTransform", "padding", "margin", "borderRadius", "boxShadow", "opacity", "display", "visibility", "textAlign", "direction", "width", "height", "cursor", "textIndent", "wordSpacing"]
+      return [...e.shadowRoot.querySelectorAll("*")].filter((x) => !x.closest("svg") && x.tagName !== "TIME").map((x) => {
+        const s = getComputedStyle(x)
+        return `${x.tagName}.${x.getAttribute("class")}: ${names.map((p) => s[p]).join("|")}`
+      })
+    })
+    const outer = await page.evaluate(() => ["own", "button"].map((id) => {
+      const s = getComputedStyle(document.getElementById(id))
+      return [s.color, s.backgroundColor, s.fontSize, s.padding, s.borderRadius, s.width]
+    }))
+    await page.context().close()
+    return { inner, outer }
+  }
+  const calm = await measure("")
+  const hostile = await measure(`html { font-size: 40px; } body { color: red; font: italic 900 30px/3 cursive; letter-spacing: 9px; text-transform: uppercase; text-align: right; direction: rtl; word-spacing: 20px; text-indent: 50px; cursor: none; visibility: visible; }
+    * { color: lime !important; background: red !important; padding: 7px !important; border: 5px solid blue !important; font-size: 33px !important; opacity: .3 !important; box-shadow: 0 0 9px red !important; border-radius: 0 !important; transform: rotate(3deg) !important; filter: blur(3px) !important; }
+    .bubble, .text, textarea, button, h2, ol, li { display: none !important; }`)
+  assert.ok(calm.inner.length > 20, "the widget is there")
+  assert.deepEqual(hostile.inner, calm.inner)
+  const bare = await visit(await hosted(`<!doctype html><html lang="en"><title>host</title><h2 id="own">Own</h2><button id="button" class="icon primary bubble">Own</button><textarea></textarea></html>`))
+  const without = await bare.evaluate(() => ["own", "button"].map((id) => {
+    const s = getComputedStyle(document.getElementById(id))
+    return [s.color, s.backgroundColor, s.fontSize, s.padding, s.borderRadius, s.width]
+  }))
+  assert.deepEqual(calm.outer, without, "the widget's styles are seen in the page")
+  await bare.context().close()
+})
+
+test(`${payloads.length} payloads of an attacker in the widget, under Trusted Types: shown as text, none is executed`, async () => {
+  const q = await question("attack")
+  for (const p of payloads) {
+    await send(q.conversation, { type: "text", text: p })
+    await send(q.conversation, { type: "x-evil", fallback: p, data: Buffer.from(p).toString("base64") })
+    await send(q.conversation, { type: "image", text: JSON.stringify({ media: p, mime: p, caption: p, name: p }), fallback: p })
+  }
+  const last = await send(q.conversation, { type: "text", text: "the last one" })
+  await server.call("MessageService/ReactToMessage", { conversation: q.conversation, seq: last.seq, id: next(), reaction: "<img src=x onerror=canary(50)>" }, agent.token).catch(() => undefined) // it may be refused
+  const token = await q.mint()
+  const url = await hosted(`<!doctype html><html lang="en"><title>host</title><script src="${server.url}/skein-widget.js" defer></script><script defer src="data:text/javascript,document.querySelector('skein-conversation').getToken=()=>'${token}'"></script><skein-conversation conversation="${q.conversation}"></skein-conversation></html>`,
+    { "content-security-policy": `default-src 'none'; script-src ${server.url} data:; connect-src ${server.url} ${server.url.replace("http", "ws")}; img-src blob:; require-trusted-types-for 'script'; trusted-types 'none'` })
+  const profile = await browser.profile()
+  const ran = []
+  await profile.exposeFunction("canary", (i) => ran.push(i))
+  const page = await profile.newPage()
+  await page.goto(url)
+  await said(page, "the last one").waitFor()
+  for (let i = 0; i < 20 && (await chat(page).getByRole("button", { name: "Older messages" }).count()) > 0; i++) {
+    await chat(page).locator(".view").evaluate((v) => v.scrollTo(0, 0))
+    await page.waitForTimeout(150)
+  }
+  const text = await chat(page).locator(".rows").innerText()
+  for (const p of payloads.filter((x) => !/[`*[\n\t]/.test(x))) assert.ok(text.includes(p.trim()), `not shown as it was written: ${p}`)
+  for (const h of await chat(page).locator("a[href]").evaluateAll((all) => all.map((a) => a.getAttribute("href")))) assert.match(h, /^(https?|mailto):/)
+  assert.deepEqual(await chat(page).evaluate((e) => [...e.shadowRoot.querySelectorAll("script, iframe, img[src=x], math, base, style, link, details")].map((x) => x.outerHTML)), [])
+  assert.deepEqual(ran, [], "executed")
+  await profile.close()
+})
+
+test("a token whose time is over is asked for anew, and nothing is lost; without one it says so, and goes on when there is one", async () => {
+  const q = await question("tokens")
+  const page = await visit(await hosted(`<!doctype html><html lang="en"><title>host</title><script src="${server.url}/skein-widget.js" defer></script><skein-conversation conversation="${q.conversation}"></skein-conversation></html>`))
+  const asked = []
+  let life = 1500
+  await page.exposeFunction("mint", async (rejected) => {
+    asked.push(rejected)
+    return life === 0 ? "" : q.mint(life)
+  })
+  const states = []
+  await page.exposeFunction("told", (s) => states.push(s))
+  await chat(page).evaluate((e) => {
+    e.addEventListener("skein-state", (s) => globalThis.told(s.detail.state))
+    e.getToken = (rejected) => globalThis.mint(rejected)
+  })
+  await opened(page)
+  await until("a second one was asked for", () => asked.length >= 2, 15_000)
+  assert.equal(asked[0], "")
+  assert.notEqual(asked[1], "", "the refused one is not named")
+  await area(page).fill("still here")
+  await area(page).press("Enter")
+  await said(page, "still here").locator("[aria-label=Sent]").waitFor()
+  life = 0
+  await chat(page).getByRole("heading", { name: "This conversation was closed" }).waitFor({ timeout: 15_000 })
+  life = 60_000
+  await chat(page).getByRole("button", { name: "Try again" }).click()
+  await said(page, "still here").waitFor()
+  await until("the page was told", () => states.includes("expired") && states.at(-1) === "open")
+  await page.context().close()
+})
+
+test("who is not let in is told so: a page of another origin, a user who is no member", async () => {
+  const q = await question("refused")
+  const token = await q.mint()
+  const page = (conversation) => `<!doctype html><html lang="en"><title>host</title><script>document.addEventListener("DOMContentLoaded", () => { document.querySelector("skein-conversation").getToken = () => ${JSON.stringify(token)} })</script>
+    <script src="${server.url}/skein-widget.js" defer></script><skein-conversation conversation="${conversation}"></skein-conversation></html>`
+  const elsewhere = await host(page(q.conversation)) // 127.0.0.1, on another port than the server's
+  hosts.push(elsewhere)
+  const stranger = await visit(elsewhere.url)
+  await chat(stranger).getByRole("heading", { name: "This page may not show the conversation" }).waitFor()
+  const call = await stranger.evaluate(async ([url, t]) => fetch(`${url}/api/skein.v1.UserService/GetMe`, { method: "POST", headers: { authorization: `Bearer ${t}`, "content-type": "application/json" }, body: "{}" }).then(() => "read", () => "kept from the page"), [server.url, token])
+  assert.equal(call, "kept from the page")
+  await until("the browser has said why", () => browser.faults.some((f) => f.includes("CORS policy")))
+  browser.faults = browser.faults.filter((f) => !f.includes("CORS policy")) // that was asked for
+  await stranger.context().close()
+  const none = await visit(await hosted(page("grp:nobody-there")))
+  await chat(none).getByRole("heading", { name: "You cannot see this conversation" }).waitFor()
+  await none.context().close()
+})
+
+for (const [name, options] of [["light", { ...desktop, colorScheme: "light" }], ["dark", { ...desktop, colorScheme: "dark" }], ["phone, in Chinese", { ...phone, locale: "zh-CN" }]]) {
+  test(`no violation of accessibility in the widget, and all of it by keyboard: ${name}`, async () => {
+    const lang = name.includes("Chinese") ? "zh-CN" : "en"
+    const q = await question(`axe-${name.replaceAll(/\W/g, "")}`)
+    await send(q.conversation, { type: "text", text: "hello **you**, see https://example.com" })
+    await send(q.conversation, { type: "text", text: "> quoted\n\n- one\n- two\n\n`code`" })
+    const token = await q.mint()
+    const page = await visit(await hosted(`<!doctype html><html lang="${lang}"><meta name="viewport" content="width=device-width"><title>host</title><main><h1>Host</h1><script>document.addEventListener("DOMContentLoaded", () => { document.querySelector("skein-conversation").getToken = () => ${JSON.stringify(token)} })</script>
+      <script src="${server.url}/skein-widget.js" defer></script><skein-conversation conversation="${q.conversation}"></skein-conversation></main></html>`), options)
+    await opened(page)
+    await said(page, "hello you").waitFor()
+    const write = lang === "en" ? "Write a message" : "写消息"
+    for (let i = 0; ; i++) {
+      assert.ok(i < 12, "the keyboard does not come to where one writes")
+      await page.keyboard.press("Tab")
+      if (await chat(page).evaluate((e, label) => e.shadowRoot.activeElement?.getAttribute("aria-label") === label, write)) break
+    }
+    await page.keyboard.type("by keyboard")
+    await page.keyboard.press("Enter")
+    await said(page, "by keyboard").waitFor()
+    await page.evaluate(axe)
+    const r = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }))
+    assert.deepEqual(r.violations.flatMap((v) => v.nodes.map((x) => `${v.id}: ${x.target.join(" ")}: ${x.failureSummary?.split("\n")[1]?.trim() ?? ""}`)), [])
+    const outside = await chat(page).evaluate((e) => [...e.shadowRoot.querySelectorAll("*")].filter((x) => x.getBoundingClientRect().right > innerWidth + 1).length)
+    assert.equal(outside, 0, "something stands beyond the screen")
+    await page.context().close()
+  })
+}
