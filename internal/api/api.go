@@ -168,9 +168,6 @@ func NewCalls(d Deps) *Calls {
 
 // Call runs a method for an actor. It is im.Logic.Call.
 func (c *Calls) Call(ctx context.Context, actor im.Actor, call im.Call) ([]byte, error) {
-	if im.RequestOf(ctx) == "" { // it came from another node
-		ctx = im.WithRequest(ctx, actor.Request)
-	}
 	if c.Slow == nil {
 		return c.carryOut(ctx, actor, call)
 	}
@@ -180,7 +177,7 @@ func (c *Calls) Call(ctx context.Context, actor im.Actor, call im.Call) ([]byte,
 	if err != nil {
 		code = im.CodeOf(err)
 	}
-	logSlow(c.Log, c.Slow, "logic", call.Method, time.Since(began), code, &actor)
+	logSlow(ctx, c.Log, c.Slow, "logic", call.Method, time.Since(began), code, actor.User)
 	return answer, err
 }
 

@@ -158,7 +158,7 @@ func (d *door) call(w http.ResponseWriter, r *http.Request) {
 	}
 	took := d.o.Now().Sub(start)
 	d.metrics.observe(m.Name, code, took)
-	logSlow(d.o.Log, d.o.Slow, "http", m.Name, took, code, &actor)
+	logSlow(r.Context(), d.o.Log, d.o.Slow, "http", m.Name, took, code, actor.User)
 }
 
 // serve answers a method call, or returns the error to answer with, and who called.
@@ -201,7 +201,6 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request, name string, m Meth
 
 // ask asks logic. Who logs in waits in line for it, as those do who connect.
 func (d *door) ask(ctx context.Context, actor im.Actor, m Method, payload []byte, key string) ([]byte, error) {
-	actor.Request = im.RequestOf(ctx)
 	if m.Class == ClassCredential {
 		leave, err := d.logins.Enter(ctx)
 		if err != nil {
@@ -216,7 +215,7 @@ func (d *door) ask(ctx context.Context, actor im.Actor, m Method, payload []byte
 // is for and may call now.
 func (d *door) admit(ctx context.Context, w http.ResponseWriter, r *http.Request, m Method) (im.Actor, error) {
 	addr := address(r, d.o.TrustedProxies)
-	actor := im.Actor{Address: addr.String(), Request: im.RequestOf(ctx)}
+	actor := im.Actor{Address: addr.String()}
 	token, err := bearer(r)
 	if err != nil {
 		return actor, err
@@ -233,7 +232,7 @@ func (d *door) admit(ctx context.Context, w http.ResponseWriter, r *http.Request
 			}
 			return actor, err
 		}
-		actor.Address, actor.Request = addr.String(), im.RequestOf(ctx)
+		actor.Address = addr.String()
 	}
 	q, ok := d.o.Limiter.admit(m.Class, actor)
 	q.write(w.Header())

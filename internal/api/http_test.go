@@ -284,7 +284,7 @@ func TestHTTPFailuresStayInside(t *testing.T) {
 		t.Errorf("%d %s %q", w.Code, code, message)
 	}
 	ref := message[strings.LastIndex(message, " ")+1:]
-	if !strings.Contains(out.String(), "on fire") || !strings.Contains(out.String(), "ref="+ref) || strings.Contains(out.String(), "Bearer") {
+	if !strings.Contains(out.String(), "on fire") || !strings.Contains(out.String(), "request="+ref) || strings.Contains(out.String(), "Bearer") {
 		t.Errorf("log %q, message %q", out.String(), message)
 	}
 	out.Reset()

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"log/slog"
@@ -41,12 +42,12 @@ func isRequestID(id string) bool {
 }
 
 // logSlow writes the line of a call that took long.
-func logSlow(log *slog.Logger, slow func() time.Duration, door, method string, took time.Duration, code im.Code, actor *im.Actor) {
+func logSlow(ctx context.Context, log *slog.Logger, slow func() time.Duration, door, method string, took time.Duration, code im.Code, user im.UserID) {
 	if slow == nil {
 		return
 	}
 	if least := slow(); least <= 0 || took < least {
 		return
 	}
-	log.Warn("slow call", "method", method, "took", took.String(), "code", string(code), "door", door, "user", string(actor.User), "request", actor.Request)
+	log.Warn("slow call", "method", method, "took", took.String(), "code", string(code), "door", door, "user", string(user), "request", im.RequestOf(ctx))
 }

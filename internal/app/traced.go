@@ -48,6 +48,11 @@ func replied(t *tracing.Tracer, s tracing.Span, reply func(im.Ack, error)) func(
 	if !t.Samples(s.Message) {
 		return reply
 	}
+	return telling(t, s, reply)
+}
+
+// telling is apart from replied so that what is not sampled is not kept either.
+func telling(t *tracing.Tracer, s tracing.Span, reply func(im.Ack, error)) func(im.Ack, error) {
 	s.Start = time.Now()
 	return func(ack im.Ack, err error) {
 		s.End, s.Seq, s.Code = time.Now(), ack.Seq, im.CodeOf(err)

@@ -95,10 +95,9 @@ func (s *session) nextCall() *wire.Call {
 
 // call runs one API method and queues its result in the form of the request.
 func (s *session) call(call *wire.Call) {
-	from := s.Actor
-	result, err := s.ask(&from, call)
+	result, err := s.ask(s.Actor, call)
 	if err != nil {
-		s.logCall(&from, err)
+		s.logCall(call, err)
 		s.Send(resultError(call.GetNumber(), err))
 		return
 	}
@@ -108,10 +107,13 @@ func (s *session) call(call *wire.Call) {
 	}
 }
 
-// ask asks Logic, and gives the request an id that its client knows as well: that of the
-// connection and the number of the Call.
-func (s *session) ask(from *im.Actor, call *wire.Call) (*wire.Result, error) {
-	from.Request = string(s.ID) + "." + strconv.FormatUint(uint64(call.GetNumber()), 10)
+// requestID is an id that the client knows as well: that of the connection and the number
+// of the Call.
+func (s *session) requestID(call *wire.Call) string {
+	return string(s.ID) + "." + strconv.FormatUint(uint64(call.GetNumber()), 10)
+}
+
+func (s *session) ask(from im.Actor, call *wire.Call) (*wire.Result, error) {
 	slow := time.Duration(0)
 	if s.g.o.Slow != nil {
 		slow = s.g.o.Slow()
@@ -126,19 +128,19 @@ func (s *session) ask(from *im.Actor, call *wire.Call) (*wire.Result, error) {
 		if err != nil {
 			code = im.CodeOf(err)
 		}
-		s.g.o.Logger.Warn("slow call", "method", call.GetMethod(), "took", took.String(), "code", string(code), "door", "connection", "user", string(from.User), "request", from.Request)
+		s.g.o.Logger.Warn("slow call", "method", call.GetMethod(), "took", took.String(), "code", string(code), "door", "connection", "user", string(from.User), "request", s.requestID(call))
 	}
 	return result, err
 }
 
 // logCall writes the line of a Call that the server failed at.
-func (s *session) logCall(from *im.Actor, err error) {
+func (s *session) logCall(call *wire.Call, err error) {
 	if im.CodeOf(err) == im.CodeInternal {
-		s.g.o.Logger.Error("gateway: call", "connection", s.ID, "user", from.User, "request", from.Request, "err", err)
+		s.g.o.Logger.Error("gateway: call", "connection", s.ID, "user", s.Actor.User, "request", s.requestID(call), "err", err)
 	}
 }
 
-func (s *session) askLogic(from *im.Actor, call *wire.Call) (*wire.Result, error) {
+func (s *session) askLogic(from im.Actor, call *wire.Call) (*wire.Result, error) {
 	payload := call.GetBody()
 	_, asJSON := call.GetRequest().(*wire.Call_Json)
 	if asJSON {
@@ -149,7 +151,7 @@ func (s *session) askLogic(from *im.Actor, call *wire.Call) (*wire.Result, error
 	}
 	ctx, answered := s.asking(askTime)
 	defer answered()
-	answer, err := s.g.o.Logic.Call(im.WithRequest(ctx, from.Request), *from, im.Call{Method: call.GetMethod(), Payload: payload, Key: call.GetIdempotencyKey()})
+	answer, err := s.g.o.Logic.Call(im.WithRequest(ctx, s.requestID(call)), from, im.Call{Method: call.GetMethod(), Payload: payload, Key: call.GetIdempotencyKey()})
 	if err != nil {
 		return nil, err
 	}
@@ -181,10 +183,9 @@ func (s *session) callEarly(call *wire.Call) {
 		return
 	}
 	s.deadline.Store(0) // the time is the server's
-	from := im.Actor{Connection: s.ID, Address: s.Conn.Info().RemoteAddr}
-	result, err := s.askEarly(&from, call)
+	result, err := s.askEarly(call)
 	if err != nil {
-		s.logCall(&from, err)
+		s.logCall(call, err)
 		s.Send(resultError(call.GetNumber(), err))
 	} else {
 		result.Number = call.GetNumber()
@@ -204,7 +205,7 @@ func (s *session) tooEarly() bool {
 	return true
 }
 
-func (s *session) askEarly(from *im.Actor, call *wire.Call) (*wire.Result, error) {
+func (s *session) askEarly(call *wire.Call) (*wire.Result, error) {
 	if !s.g.o.Open(call.GetMethod()) {
 		return nil, im.Errorf(im.CodeUnauthenticated, "before the Hello there are only methods that need no token")
 	}
@@ -213,7 +214,7 @@ func (s *session) askEarly(from *im.Actor, call *wire.Call) (*wire.Result, error
 		return nil, err
 	}
 	defer leave()
-	return s.ask(from, call)
+	return s.ask(im.Actor{Connection: s.ID, Address: s.Conn.Info().RemoteAddr}, call)
 }
 
 // requestError speaks as the other door does.

@@ -120,9 +120,6 @@ type Actor struct {
 	Role ServerRole
 	// ExpiresMs is when the access token ends, in Unix milliseconds; 0 for the admin key.
 	ExpiresMs int64
-	// Request is the id under which the log has what is asked now, on every node that it
-	// comes to; "" for none.
-	Request string
 
 	// Of a send: the order it has to keep, nil for none, and its place in it.
 	Order *Order

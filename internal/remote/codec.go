@@ -223,7 +223,6 @@ func putActor(b []byte, a *im.Actor) []byte {
 		b = putString(b, a.Address)
 		b = putBool(b, a.Role >= im.ServerAdmin) // all that versions of before know of roles
 		b = putTime(b, timeOfMs(a.ExpiresMs))
-		b = putString(b, a.Request)
 		return append(b, byte(a.Role))
 	})
 }
@@ -236,9 +235,6 @@ func (r *reader) actor() im.Actor {
 	}
 	admin := in.bool()
 	a.ExpiresMs = msOfTime(in.time())
-	if len(in.b) > 0 { // nodes of before send none
-		a.Request = in.string()
-	}
 	if len(in.b) > 0 {
 		a.Role = im.ServerRole(in.byte())
 	}

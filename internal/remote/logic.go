@@ -118,7 +118,7 @@ func (r *router) Call(ctx context.Context, from im.Actor, call im.Call) ([]byte,
 	}
 	return ask1(ctx, r, askCall, key, false,
 		func(l im.Logic) ([]byte, error) { return l.Call(ctx, from, call) },
-		func() []byte { return putCall(putActor(nil, &from), &call) },
+		func() []byte { return putString(putCall(putActor(nil, &from), &call), im.RequestOf(ctx)) },
 		func(in *reader) []byte { return in.bytes() })
 }
 

@@ -404,12 +404,21 @@ func (s *server) answer(q *served) {
 
 // requestOf is the id of the request that a question is part of, "" if it has none.
 func requestOf(q *served) string {
-	switch q.kind {
-	case askSync, askPull, askCompare, askSignal, askCall, askCustom, askSeen:
-		in := &reader{b: q.body}
-		return in.actor().Request
+	if q.kind != askCall {
+		return ""
 	}
-	return ""
+	in := &reader{b: q.body}
+	in.actor()
+	in.call()
+	return in.requestID()
+}
+
+// requestID is the id at the end of a call; nodes of before send none.
+func (r *reader) requestID() string {
+	if len(r.b) == 0 {
+		return ""
+	}
+	return r.string()
 }
 
 // recover turns a panic into the end of this request: whoever asks again could
@@ -457,8 +466,8 @@ func (s *server) carryOut(ctx context.Context, kind byte, in *reader) (body []by
 		_, err := s.logic.Signal(ctx, from, im.Signal{Seen: in.watched()})
 		return nil, err
 	case askCall:
-		from := in.actor()
-		body, err := s.logic.Call(ctx, from, in.call())
+		from, call := in.actor(), in.call()
+		body, err := s.logic.Call(im.WithRequest(ctx, in.requestID()), from, call)
 		return putBytes(nil, body), err
 	case askStanding:
 		st, err := s.backend.Standing(ctx, im.UserID(in.string()))
