@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"sync"
@@ -92,7 +93,18 @@ func (a *ACME) GetCertificate(h *tls.ClientHelloInfo) (*tls.Certificate, error) 
 }
 
 // Challenges answers an authority that looks at the port for plain HTTP; all else is next's.
-func (a *ACME) Challenges(next http.Handler) http.Handler { return a.m.HTTPHandler(next) }
+func (a *ACME) Challenges(next http.Handler) http.Handler {
+	h := a.m.HTTPHandler(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// A port other than 80 behind the name is none of its business.
+		if host, _, err := net.SplitHostPort(r.Host); err == nil {
+			named := *r
+			named.Host = host
+			r = &named
+		}
+		h.ServeHTTP(w, r)
+	})
+}
 
 // Start asks for the certificates that are not there, again until they are, so that nobody
 // who connects has to wait for one. Close ends that.

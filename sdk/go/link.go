@@ -311,8 +311,8 @@ func refusal(resp *http.Response, err error) error {
 	if resp == nil || resp.Body == nil {
 		return err
 	}
-	raw, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // what came is enough to tell
-	if e := errorIn(raw); e != nil {
+	raw, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))         // what came is enough to tell
+	if e := errorIn(raw); e != nil && e.Code != wire.CodeNotFound { // that is the path's
 		return e
 	}
 	return &statusError{resp.StatusCode, string(raw), err}

@@ -107,7 +107,8 @@ func TestReadmeForTwo(t *testing.T) {
 	}
 }
 
-// TestReadmeBot: the bot of the SDK's README answers the first stranger who writes to it.
+// TestReadmeBot: the bot of the SDK's README answers the first stranger who adds it and
+// writes to it.
 func TestReadmeBot(t *testing.T) {
 	t.Parallel()
 	p := serve(t, t.TempDir())
@@ -123,7 +124,10 @@ func TestReadmeBot(t *testing.T) {
 	b := launchWith(t, bot, nil, []string{"SKEIN_URL=ws" + strings.TrimPrefix(p.HTTP(), "http") + "/ws", "SKEIN_TOKEN=" + token}, t.TempDir())
 	ann := join(t, p, "ann", 0)
 	dm := ann.DM("echo").ID()
-	// Until it is there, and has said that everybody may write to it, she may not.
+	if _, err := ann.Contacts().Request(t.Context(), "echo", "Hello"); err != nil {
+		t.Fatal(err)
+	}
+	// Until it is there, and has accepted, she may not.
 	for ctx := deadline(t); ; {
 		_, err := ann.Conversation(dm).Send(ctx, "Is anybody there?")
 		if err == nil {

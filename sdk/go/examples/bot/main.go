@@ -1,4 +1,4 @@
-// Bot answers every message it gets.
+// Bot answers every message it gets, of whoever asks to be its contact.
 package main
 
 import (
@@ -21,15 +21,19 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	open := &wire.UpdateProfileRequest{DmPolicy: wire.DmPolicy_DM_POLICY_EVERYONE} // also who is no contact may write
-	if _, err := c.Users().Update(ctx, open); err != nil {
-		log.Fatal(err)
-	}
 	for e := range c.Events(ctx) {
-		if m, ok := e.(*skein.MessageEvent); ok && !m.Message.Own {
-			if _, err := c.Conversation(m.Message.Conversation).SendAsync(ctx, "You said: "+m.Message.Text); err != nil {
-				log.Fatal(err)
+		switch e := e.(type) {
+		case *skein.ContactEvent: // who asks to be a contact becomes one: then each may write to the other
+			if !e.Message.Own && e.Event.Type == wire.EventType_EVENT_TYPE_CONTACT_REQUESTED {
+				_, err = c.Contacts().Accept(ctx, e.User)
 			}
+		case *skein.MessageEvent:
+			if !e.Message.Own {
+				_, err = c.Conversation(e.Message.Conversation).SendAsync(ctx, "You said: "+e.Message.Text)
+			}
+		}
+		if err != nil {
+			log.Print(err)
 		}
 	}
 }
