@@ -122,12 +122,13 @@ func TestReadmeBot(t *testing.T) {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
 	b := launchWith(t, bot, nil, []string{"SKEIN_URL=ws" + strings.TrimPrefix(p.HTTP(), "http") + "/ws", "SKEIN_TOKEN=" + token}, t.TempDir())
+	b.err.expect(t, `connected as echo`) // what came before it was there is history to it
 	ann := join(t, p, "ann", 0)
 	dm := ann.DM("echo").ID()
 	if _, err := ann.Contacts().Request(t.Context(), "echo", "Hello"); err != nil {
 		t.Fatal(err)
 	}
-	// Until it is there, and has accepted, she may not.
+	// Until it has accepted she may not.
 	for ctx := deadline(t); ; {
 		_, err := ann.Conversation(dm).Send(ctx, "Is anybody there?")
 		if err == nil {

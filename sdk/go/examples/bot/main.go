@@ -21,6 +21,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	log.Print("connected as ", c.User())
 	for e := range c.Events(ctx) {
 		switch e := e.(type) {
 		case *skein.ContactEvent: // who asks to be a contact becomes one: then each may write to the other
