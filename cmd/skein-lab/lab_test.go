@@ -141,7 +141,7 @@ func TestStall(t *testing.T) {
 		if err := json.Unmarshal([]byte(out), &r); err != nil {
 			t.Fatalf("%s: %v in %s", store, err, out)
 		}
-		if r.Stall == nil || r.Stall.Alone.Count == 0 || len(r.Stall.Beside) != 2+len(more)/2 {
+		if r.Stall == nil || r.Stall.Alone.Count == 0 || len(r.Stall.Beside) != 2+3*len(more)/2 {
 			t.Fatalf("%s: %s", store, out)
 		}
 		for _, x := range r.Stall.Beside {

@@ -112,7 +112,10 @@ func (t *troubles) all() []trouble {
 		{fmt.Sprintf("%d members join a group and leave it", len(t.members)-2), t.joins},
 	}
 	if t.r.s.database != nil {
-		all = append(all, trouble{"a foreign transaction holds a row", t.row})
+		all = append(all,
+			trouble{"a foreign transaction holds a conversation's row", t.row},
+			trouble{"a foreign transaction holds a group's row while a member is added", t.apply},
+			trouble{"a foreign transaction holds the table of contacts while a stranger writes", t.permission})
 	}
 	return all
 }
@@ -230,14 +233,50 @@ func (t *troubles) joins(ctx context.Context) (n uint64, err error) {
 func (t *troubles) row(ctx context.Context) (n uint64, err error) {
 	writer := t.members[0]
 	conversation := dmName(writer.ID, t.members[1].ID)
-	send := func(ctx context.Context) error {
-		return t.r.s.call(ctx, writer.Token, "skein.v1.MessageService/SendMessage", &wire.SendMessageRequest{
-			Conversation: conversation, Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "hello"}},
-		}, new(wire.SendMessageResponse))
-	}
+	send := func(ctx context.Context) error { return t.write(ctx, writer, conversation) }
 	if err := send(ctx); err != nil {
 		return 0, err
 	}
+	return t.held(ctx, "SELECT FROM journal_heads WHERE conversation = $1 FOR UPDATE", []any{conversation}, send)
+}
+
+// apply has one hold a group's row in the directory, so that what was stored of a change of
+// the group cannot be carried out.
+func (t *troubles) apply(ctx context.Context) (n uint64, err error) {
+	group, _, err := t.r.s.group(ctx, "apply", t.members[:2])
+	if err != nil {
+		return 0, err
+	}
+	in := false
+	return t.held(ctx, "SELECT FROM groups WHERE conversation = $1 FOR UPDATE", []any{group}, func(ctx context.Context) error {
+		in = !in
+		who := []string{t.members[2].ID}
+		if in {
+			return t.r.s.call(ctx, t.members[0].Token, "skein.v1.GroupService/AddMembers", &wire.AddMembersRequest{Conversation: group, Users: who}, new(wire.AddMembersResponse))
+		}
+		return t.r.s.call(ctx, t.members[0].Token, "skein.v1.GroupService/RemoveMembers", &wire.RemoveMembersRequest{Conversation: group, Users: who}, new(wire.RemoveMembersResponse))
+	})
+}
+
+// permission has one hold what says who is whose contact, while somebody writes to users of
+// whom the server does not know that yet.
+func (t *troubles) permission(ctx context.Context) (n uint64, err error) {
+	next := len(t.victims)
+	return t.held(ctx, "LOCK TABLE contacts IN ACCESS EXCLUSIVE MODE", nil, func(ctx context.Context) error {
+		next--
+		return t.write(ctx, t.members[0], dmName(t.members[0].ID, t.victims[next%len(t.victims)].ID))
+	})
+}
+
+func (t *troubles) write(ctx context.Context, from userPlan, conversation string) error {
+	return t.r.s.call(ctx, from.Token, "skein.v1.MessageService/SendMessage", &wire.SendMessageRequest{
+		Conversation: conversation, Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "hello"}},
+	}, new(wire.SendMessageResponse))
+}
+
+// held has a foreign transaction hold a lock for rowHeld, again and again, and each time
+// somebody do what meets it.
+func (t *troubles) held(ctx context.Context, lock string, args []any, meet func(context.Context) error) (n uint64, err error) {
 	db, err := pgx.Connect(ctx, t.r.s.database.url)
 	if err != nil {
 		return 0, err
@@ -248,11 +287,11 @@ func (t *troubles) row(ctx context.Context) (n uint64, err error) {
 		if err != nil {
 			return n, err
 		}
-		if _, err := tx.Exec(context.WithoutCancel(ctx), "SELECT FROM journal_heads WHERE conversation = $1 FOR UPDATE", conversation); err != nil {
-			return n, err
+		if _, err := tx.Exec(context.WithoutCancel(ctx), lock, args...); err != nil {
+			return n, errors.Join(err, tx.Rollback(context.WithoutCancel(ctx)))
 		}
 		held, stop := context.WithTimeout(ctx, rowHeld)
-		_ = send(held) // it is refused for now, or waits: that is the trouble
+		_ = meet(held) // it is refused for now, or waits: that is the trouble
 		<-held.Done()
 		stop()
 		n++
