@@ -39,7 +39,7 @@ async function embedded(name, options) {
     await area(page).fill("Wonderful, thank you. Then I take a hundred grams.")
     await area(page).press("Enter")
     await said(page, "hundred grams").locator("[aria-label=Sent]").waitFor()
-    await answer(3, "It leaves today ☕")
+    await answer(3, "It leaves today 🍵")
     await said(page, "leaves today").waitFor()
     await chat(page).scrollIntoViewIfNeeded()
     await page.waitForTimeout(800)

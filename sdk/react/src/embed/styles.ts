@@ -131,7 +131,8 @@ const composer = `
 .composer { border-top: 1px solid var(--rule); background: var(--surface); padding: 8px; }
 .composer.over { box-shadow: inset 0 0 0 2px var(--accent); }
 .line { display: flex; align-items: flex-end; gap: 4px; }
-textarea { flex: 1; min-width: 0; min-height: var(--target); max-height: 160px; resize: none; padding: 7px 12px; border: 1px solid var(--control); border-radius: 18px; background: var(--ground); outline-offset: -2px; overflow-y: auto; scrollbar-width: thin; }
+textarea { flex: 1; min-width: 0; min-height: var(--target); max-height: 160px; resize: none; padding: 7px 12px; border: 1px solid var(--control); border-radius: 18px; background: var(--ground); overflow-y: auto; scrollbar-width: thin; }
+textarea:focus-visible { outline-offset: -2px; }
 textarea::placeholder { color: var(--quiet); opacity: 1; }
 .tray { display: flex; flex-direction: column; gap: 4px; padding: 2px 4px 8px; max-height: 150px; overflow-y: auto; }
 .upload { display: flex; align-items: center; gap: 8px; font-size: 13px; }
