@@ -1,7 +1,6 @@
 package account
 
 import (
-	"encoding/json"
 	"slices"
 
 	"github.com/skein-im/skein/internal/im"
@@ -12,15 +11,12 @@ import (
 type Trail interface {
 	// Line makes a line of now.
 	Line(kind im.ActKind, action string) (im.Act, error)
-	// SignInFailed notes a line; name is the username that they said, if the line has no target.
-	SignInFailed(a im.Act, name string)
+	// SignInFailed notes a line.
+	SignInFailed(a im.Act)
 }
 
 // attempt is what the audit log says of somebody who signs in; nil: it says nothing.
-type attempt struct {
-	act  im.Act
-	name string
-}
+type attempt struct{ act im.Act }
 
 // attempt begins one, by a way of signing in.
 func (s *Service) attempt(way, addr string, device im.Device) (*attempt, error) {
@@ -39,10 +35,11 @@ func (s *Service) attempt(way, addr string, device im.Device) (*attempt, error) 
 	return &attempt{act: act}, err
 }
 
-// of says whose account it is about, as far as that is known: the user, or a username.
-func (a *attempt) of(user im.UserID, name string) {
+// of says whose account it is about, "" for nobody's. What was typed in the place of a name is
+// not kept: it may be a password.
+func (a *attempt) of(user im.UserID) {
 	if a != nil {
-		a.act.Target, a.name = string(user), name
+		a.act.Target = string(user)
 	}
 }
 
@@ -69,10 +66,6 @@ func (s *Service) failed(a *attempt, err error) error {
 	}
 	line := a.act
 	line.Code = code
-	if a.name != "" {
-		said, _ := json.Marshal(map[string]string{"username": a.name})
-		line.Detail = string(said)
-	}
-	s.o.Trail.SignInFailed(line, a.name)
+	s.o.Trail.SignInFailed(line)
 	return err
 }

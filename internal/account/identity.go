@@ -83,7 +83,7 @@ func (s *Service) openByProvider(ctx context.Context, addr string, p Provider, w
 		return t, false, err
 	}
 	identity.User, identity.Username, identity.Email, identity.LastUsed = user.ID, shown(who), who.Email, s.o.Now()
-	at.of(user.ID, "")
+	at.of(user.ID)
 	if err := user.Barred.At(s.o.Now()); err != nil {
 		return t, false, err
 	}

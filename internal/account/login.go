@@ -142,7 +142,6 @@ func (s *Service) login(ctx context.Context, addr string, l Credentials, at *att
 	if err != nil {
 		name = "" // nobody's, and treated like a user that is not there
 	}
-	at.of("", name)
 	// A second round is for one whose password was changed, or hashed anew, between
 	// the check and the opening of the session.
 	for range 2 {
@@ -150,7 +149,7 @@ func (s *Service) login(ctx context.Context, addr string, l Credentials, at *att
 		if err != nil && im.CodeOf(err) != im.CodeNotFound {
 			return Tokens{}, err
 		}
-		at.of(user.ID, name)
+		at.of(user.ID)
 		hash, err := s.checkPassword(ctx, name, addr, l.Password, user)
 		if err != nil {
 			return Tokens{}, err

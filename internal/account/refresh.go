@@ -88,7 +88,7 @@ func (s *Service) exchangedBefore(ctx context.Context, token string, state *im.T
 		if failed != nil {
 			return Tokens{}, failed
 		}
-		at.of(state.Session.User, "")
+		at.of(state.Session.User)
 		return Tokens{}, s.failed(at, err)
 	}
 	t := s.successors(token, state.RetryNonce, state)

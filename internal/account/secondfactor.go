@@ -91,7 +91,7 @@ func (s *Service) loginWithCode(ctx context.Context, addr string, l CodeLogin, a
 	default:
 		return Tokens{}, err
 	}
-	at.of(ticket.User, "")
+	at.of(ticket.User)
 	step, err := s.checkCode(ctx, ticket.User, addr, code, func() bool { return s.wasHere(ctx, ticket.User, addr) })
 	if err != nil {
 		if im.CodeOf(err) == im.CodeBadCredentials {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -141,7 +142,8 @@ func TestSignInsHaveTheirLines(t *testing.T) {
 		t.Errorf("guesses: %v", l)
 	}
 	l = w.lines(&wire.ListAuditLogRequest{Kind: wire.AuditKind_AUDIT_KIND_SIGN_IN, Failed: true})
-	if len(l) != 2 || !strings.Contains(l[0].Detail+l[1].Detail, "nobody-here") || strings.Contains(l[0].Detail+l[1].Detail, "horse") {
+	// What was typed in the place of a name may be a password.
+	if len(l) != 2 || strings.Contains(fmt.Sprint(l), "nobody-here") || strings.Contains(fmt.Sprint(l), "horse") {
 		t.Errorf("all failures: %v", l)
 	}
 	// A token that an integrator minted is its act.

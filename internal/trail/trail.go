@@ -52,8 +52,6 @@ type Store interface {
 	Acts(ctx context.Context, q im.ActQuery) ([]im.Act, error)
 	// PurgeActs removes at most limit lines of a kind from before a time.
 	PurgeActs(ctx context.Context, kind im.ActKind, before time.Time, limit int) (int, error)
-	// UserByName: not_found if there is none.
-	UserByName(ctx context.Context, username string) (im.Credentials, error)
 }
 
 // Options of a Service.
@@ -80,8 +78,8 @@ type Service struct {
 
 // failure is what is told in one line.
 type failure struct {
-	action, name, target, address string
-	code                          im.Code
+	action, target, address string
+	code                    im.Code
 }
 
 // New makes the service and starts its goroutine; Close ends it.
@@ -147,9 +145,9 @@ func (s *Service) Finish(ctx context.Context, a im.Act) {
 	}
 }
 
-// SignInFailed notes that somebody could not sign in; name is the username that they said.
-func (s *Service) SignInFailed(a im.Act, name string) {
-	key := failure{a.Action, name, a.Target, a.Address, a.Code}
+// SignInFailed notes that somebody could not sign in.
+func (s *Service) SignInFailed(a im.Act) {
+	key := failure{a.Action, a.Target, a.Address, a.Code}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if had := s.waiting[key]; had != nil {
@@ -179,12 +177,7 @@ func (s *Service) Flush(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
 	acts := make([]im.Act, 0, len(waiting))
-	for key, a := range waiting {
-		if a.Target == "" && key.name != "" {
-			if u, err := s.o.Store.UserByName(ctx, key.name); err == nil {
-				a.Target = string(u.ID)
-			}
-		}
+	for _, a := range waiting {
 		acts = append(acts, *a)
 	}
 	if err := s.o.Store.PutActs(ctx, acts); err != nil {

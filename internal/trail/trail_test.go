@@ -92,20 +92,17 @@ func TestActsAreWrittenBefore(t *testing.T) {
 // be written is written later.
 func TestFailuresAreTold(t *testing.T) {
 	s, store, _ := newTrail(t, nil)
-	if err := store.CreateUser(t.Context(), im.Credentials{User: im.User{ID: "u1", Username: "ann", DisplayName: "Ann"}}); err != nil {
-		t.Fatal(err)
-	}
 	store.down.Store(true)
-	failed := func(name, address string) {
+	failed := func(user, address string) {
 		a := line(t, s, im.ActSignIn, "login")
-		a.Code, a.Address = im.CodeBadCredentials, address
-		s.SignInFailed(a, name)
+		a.Code, a.Address, a.Target = im.CodeBadCredentials, address, user
+		s.SignInFailed(a)
 	}
 	for range 7 {
-		failed("ann", "192.0.2.1")
+		failed("u1", "192.0.2.1")
 	}
 	s.Flush(t.Context())
-	failed("ann", "192.0.2.1")
+	failed("u1", "192.0.2.1")
 	store.down.Store(false)
 	s.Flush(t.Context())
 	if got := all(t, s); len(got) != 1 || got[0].Times != 8 || got[0].Target != "u1" || got[0].Address != "192.0.2.1" || got[0].Code != im.CodeBadCredentials {
@@ -113,7 +110,7 @@ func TestFailuresAreTold(t *testing.T) {
 	}
 	store.down.Store(true) // nothing is written while they come
 	for i := range 5000 {
-		failed("nobody", fmt.Sprint("192.0.2.", i))
+		failed("", fmt.Sprint("192.0.2.", i))
 	}
 	store.down.Store(false)
 	s.Flush(t.Context())
