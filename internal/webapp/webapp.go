@@ -44,7 +44,7 @@ const widget = "skein-widget.js"
 
 // apart are paths that belong to others, whoever asks for them: a browser that
 // opens one learns that there is nothing, and not that there is an app.
-var apart = []string{"/api", "/ws", "/media", "/export", "/docs", "/claim", "/livez", "/readyz", "/metrics"}
+var apart = []string{"/api", "/ws", "/media", "/export", "/docs", "/claim", "/login/callback", "/livez", "/readyz", "/metrics"}
 
 // file is one file of the app, as it is sent.
 type file struct {

@@ -45,7 +45,7 @@ func TestPageForEveryPathThatABrowserOpens(t *testing.T) {
 			t.Errorf("%s: %d %q", path, w.Code, w.Body)
 		}
 	}
-	for _, path := range []string{"/api", "/api/skein.v1.X/Y", "/ws", "/media/x", "/docs/nothing", "/claim", "/export", "/livez", "/assets/old-3e.js", "/assets/"} {
+	for _, path := range []string{"/api", "/api/skein.v1.X/Y", "/ws", "/media/x", "/docs/nothing", "/claim", "/login/callback?code=x", "/export", "/livez", "/assets/old-3e.js", "/assets/"} {
 		if w := get(h, path, "Accept", browser); w.Code != 404 || strings.TrimSpace(w.Body.String()) != "next" {
 			t.Errorf("%s: %d %q, want the next handler's answer", path, w.Code, w.Body)
 		}

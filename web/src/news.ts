@@ -6,7 +6,7 @@ import { startWorker } from "./worker.js"
 const key = "skein.reloaded"
 
 export function startNews(): void {
-  startWorker(() => toast(t`A newer version is here.`, { action: { label: t`Load it`, run: () => location.reload() } }))
+  startWorker(() => toast(t`A new version is available.`, { action: { label: t`Reload`, run: () => location.reload() } }))
   setTimeout(() => sessionStorage.removeItem(key), 10_000)
   addEventListener("vite:preloadError", (e) => {
     if (sessionStorage.getItem(key) !== null) return // it fails again: the mistake is shown

@@ -21,13 +21,13 @@ export function Links() {
   const [ending, setEnding] = useState<RegistrationLink | undefined>(undefined)
   const all = useLoad(async (signal) => (await client.call("skein.v1.AdminService/ListRegistrationLinks", {}, { signal })).links ?? [])
   return (
-    <Page title={t`Invitations`} about={<Trans>Who has such a link can make an account here, also where registration is by invitation.</Trans>}
+    <Page title={t`Invitations`} about={<Trans>Anyone with such a link can create an account here, even where registration is by invitation.</Trans>}
       actions={<Button look="primary" icon={<Plus />} onClick={() => setMaking(true)}><Trans>New link</Trans></Button>}>
       <Reading of={all}>
         {(links) => links.length === 0
-          ? <Empty icon={<Link2 />} title={t`No link holds`}><Trans>Make one and give it to those who may join. Its code is shown once.</Trans></Empty>
+          ? <Empty icon={<Link2 />} title={t`No active links`}><Trans>Create one and share it with those you want to let in. Its code is shown once.</Trans></Empty>
           : (
-            <Section about={<Trans>Who registered by a link stays when it ends.</Trans>}>
+            <Section about={<Trans>People who registered with a link stay when it expires.</Trans>}>
               {links.map((l) => (
                 <Row key={l.id} icon={<Link2 />} title={l.note || t`Without a note`} about={<><Uses of={l} /> · <Trans>until {momentOf(Number(l.expiresAtMs ?? 0))}</Trans></>}>
                   <Button look="quiet" onClick={() => setEnding(l)}><Trans>End</Trans></Button>
@@ -39,7 +39,7 @@ export function Links() {
       <Dialog open={making} onClose={() => setMaking(false)} title={t`New invitation`} size="s"><NewLink onDone={all.reload} onClose={() => setMaking(false)} /></Dialog>
       <Confirm open={ending !== undefined} onClose={() => setEnding(undefined)} danger title={t`End this link?`} action={t`End the link`}
         onConfirm={async () => { await client.call("skein.v1.AdminService/RevokeRegistrationLink", { id: ending?.id ?? "" }); all.reload() }}>
-        <Trans>Nobody can register by it any more.</Trans>
+        <Trans>Nobody can register with it any more.</Trans>
       </Confirm>
     </Page>
   )
@@ -71,7 +71,7 @@ export function NewLink({ onDone, onClose }: { onDone?: () => void; onClose?: ()
       <Form onSubmit={() => onClose?.()}>
         <QrCode text={url} label={t`The link as a QR code`} />
         <CopyText label={t`The link`} value={url} />
-        <p><Trans>It is shown this once. It holds until {momentOf(Number(made.expiresAtMs ?? 0))}.</Trans></p>
+        <p><Trans>It is shown only once, and is valid until {momentOf(Number(made.expiresAtMs ?? 0))}.</Trans></p>
         {onClose !== undefined && <Actions><Button look="primary" submit><Trans>Done</Trans></Button></Actions>}
       </Form>
     )
@@ -79,10 +79,10 @@ export function NewLink({ onDone, onClose }: { onDone?: () => void; onClose?: ()
   return (
     <Form onSubmit={() => void make.run()}>
       <Field label={t`Note`} value={note} onChange={(e) => setNote(e.currentTarget.value)} maxLength={100} hint={t`For yourself: whom it is for.`} error={errors.of("note")} />
-      <Field label={t`How many may use it`} type="number" min={1} max={100_000} value={uses} onChange={(e) => setUses(e.currentTarget.value)} placeholder={t`Any number`} error={errors.of("maxUses")} />
-      <Select label={t`How long it holds`} value={days} onChange={setDays} options={[{ value: "1", label: t`A day` }, { value: "7", label: t`A week` }, { value: "30", label: t`30 days` }, { value: "365", label: t`A year` }]} />
+      <Field label={t`How many people can use it`} type="number" min={1} max={100_000} value={uses} onChange={(e) => setUses(e.currentTarget.value)} placeholder={t`Any number`} error={errors.of("maxUses")} />
+      <Select label={t`Valid for`} value={days} onChange={setDays} options={[{ value: "1", label: t`A day` }, { value: "7", label: t`A week` }, { value: "30", label: t`30 days` }, { value: "365", label: t`A year` }]} />
       {errors.rest !== undefined && <ErrorNote error={errors.rest} />}
-      <Actions><Button look="primary" submit busy={make.pending}><Trans>Make the link</Trans></Button></Actions>
+      <Actions><Button look="primary" submit busy={make.pending}><Trans>Create link</Trans></Button></Actions>
     </Form>
   )
 }

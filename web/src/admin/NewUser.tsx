@@ -24,7 +24,7 @@ export function NewUser({ onClose, onDone }: { onClose: () => void; onDone: () =
   const errors = useFieldErrors(make.error, "username", "displayName", "password")
   if (made !== undefined) {
     return (
-      <Dialog open onClose={onClose} title={t`The account is there`} size="s" about={t`Give this to whom it is for. The password can be changed in the settings.`} actions={<Button look="primary" onClick={onClose}><Trans>Done</Trans></Button>}>
+      <Dialog open onClose={onClose} title={t`Account created`} size="s" about={t`Pass this on to the new user. They can change the password in the settings.`} actions={<Button look="primary" onClick={onClose}><Trans>Done</Trans></Button>}>
         <Form onSubmit={onClose}>
           <CopyText label={t`Address`} value={`${location.origin}/login`} />
           <CopyText label={t`User name`} value={made.username ?? ""} mono />
@@ -36,11 +36,11 @@ export function NewUser({ onClose, onDone }: { onClose: () => void; onDone: () =
   return (
     <Dialog open onClose={onClose} title={t`New user`} size="s">
       <Form onSubmit={() => void make.run()}>
-        <Field label={t`Name`} value={displayName} onChange={(e) => setDisplayName(e.currentTarget.value)} maxLength={64} autoFocus autoComplete="off" hint={t`As others see it.`} error={errors.of("displayName")} />
+        <Field label={t`Name`} value={displayName} onChange={(e) => setDisplayName(e.currentTarget.value)} maxLength={64} autoFocus autoComplete="off" hint={t`This is how others see you.`} error={errors.of("displayName")} />
         <Field label={t`User name`} value={username} onChange={(e) => setUsername(e.currentTarget.value)} required minLength={3} maxLength={32} autoCapitalize="none" spellCheck={false} autoComplete="off" error={errors.of("username")} />
         <Password label={t`Password`} value={password} onChange={(e) => setPassword(e.currentTarget.value)} required minLength={8} maxLength={200} autoComplete="new-password" error={errors.of("password")} />
         {errors.rest !== undefined && <ErrorNote error={errors.rest} />}
-        <Actions><Button onClick={onClose}><Trans>Cancel</Trans></Button><Button look="primary" submit busy={make.pending}><Trans>Make the account</Trans></Button></Actions>
+        <Actions><Button onClick={onClose}><Trans>Cancel</Trans></Button><Button look="primary" submit busy={make.pending}><Trans>Create account</Trans></Button></Actions>
       </Form>
     </Dialog>
   )

@@ -20,9 +20,9 @@ export function Retention() {
   const [conversation, setConversation] = useState("")
   const byDefault = client.limits.retentionMs ?? 0
   return (
-    <Page title={t`Retention`} about={<Trans>After this time messages are gone for everybody. What is gone does not come back when the time is made longer.</Trans>}>
-      <Section title={t`This server`} about={<Trans>Set in its configuration, as messaging.retention.</Trans>}>
-        <Row title={<Trans>Messages are kept</Trans>} about={byDefault === 0 ? t`For ever` : span(byDefault)} />
+    <Page title={t`Retention`} about={<Trans>After this time, messages are deleted for everyone. Choosing a longer time later does not bring them back.</Trans>}>
+      <Section title={t`This server`} about={<Trans>Set in the server’s configuration: messaging.retention.</Trans>}>
+        <Row title={<Trans>Keep messages</Trans>} about={byDefault === 0 ? t`Forever` : span(byDefault)} />
       </Section>
       <Section title={t`One conversation`}>
         <div className={s.pad}>
@@ -58,8 +58,8 @@ function Change({ conversation, kind: was, seconds, floor, onDone }: { conversat
   const errors = useFieldErrors(save.error, "retentionS")
   return (
     <Form onSubmit={() => void save.run()}>
-      <Choice label={t`Messages are kept`} value={kind} onChange={setKind} options={[
-        { value: "RETENTION_KIND_UNSPECIFIED", label: t`As everywhere on this server` }, { value: "RETENTION_KIND_FOREVER", label: t`For ever` }, { value: "RETENTION_KIND_TIME", label: t`For a time` },
+      <Choice label={t`Keep messages`} value={kind} onChange={setKind} options={[
+        { value: "RETENTION_KIND_UNSPECIFIED", label: t`Server default` }, { value: "RETENTION_KIND_FOREVER", label: t`Forever` }, { value: "RETENTION_KIND_TIME", label: t`For a time` },
       ]} />
       {kind === "RETENTION_KIND_TIME" && (
         <div className={s.two}>

@@ -29,11 +29,11 @@ export function UserDialog({ user, onClose, onChanged }: { user: User; onClose: 
       <Form onSubmit={onClose}>
         {user.deleted !== true && <Sessions user={user} />}
         <Section title={t`Account`}>
-          {named && <Row title={<Trans>Password</Trans>} about={<Trans>A link with which they set a new one, once.</Trans>}><Button onClick={() => setDoing("reset")}><Trans>Reset link</Trans></Button></Row>}
+          {named && <Row title={<Trans>Password</Trans>} about={<Trans>A link that lets them set a new password once.</Trans>}><Button onClick={() => setDoing("reset")}><Trans>Reset link</Trans></Button></Row>}
           {named && <Row title={<Trans>User name</Trans>} about={user.username}><Button onClick={() => setDoing("rename")}><Trans>Change</Trans></Button></Row>}
-          {user.deleted !== true && <Row title={<Trans>Everything of theirs</Trans>} about={<Trans>As a zip file. They are told, and the log says who asked.</Trans>}><Button busy={exported.pending} onClick={() => void exported.run()}><Trans>Export</Trans></Button></Row>}
-          {exported.error !== undefined && (exported.error.code === "unimplemented" ? <Note tone="warning"><Trans>This server makes no exports.</Trans></Note> : <ErrorNote error={exported.error} />)}
-          {!mine && <Row title={user.deleted === true ? <Trans>What they wrote</Trans> : <Trans>Delete the account</Trans>} about={<Trans>There is no way back.</Trans>}><Button onClick={() => setDoing("erase")}><Trans>Delete…</Trans></Button></Row>}
+          {user.deleted !== true && <Row title={<Trans>Everything of theirs</Trans>} about={<Trans>As a zip file. They are told, and the log records who asked.</Trans>}><Button busy={exported.pending} onClick={() => void exported.run()}><Trans>Export</Trans></Button></Row>}
+          {exported.error !== undefined && (exported.error.code === "unimplemented" ? <Note tone="warning"><Trans>Exports are turned off on this server.</Trans></Note> : <ErrorNote error={exported.error} />)}
+          {!mine && <Row title={user.deleted === true ? <Trans>Their messages</Trans> : <Trans>Delete the account</Trans>} about={<Trans>This can’t be undone.</Trans>}><Button onClick={() => setDoing("erase")}><Trans>Delete…</Trans></Button></Row>}
         </Section>
       </Form>
     </Dialog>
@@ -50,7 +50,7 @@ function Sessions({ user }: { user: User }) {
       <Reading of={all}>
         {(sessions) => (
           <Section title={t`Devices`}>
-            {sessions.length === 0 && <Row title={<Trans>Not logged in anywhere</Trans>} />}
+            {sessions.length === 0 && <Row title={<Trans>Not logged in on any device</Trans>} />}
             {sessions.map((d) => <DeviceRow key={d.id} of={d}><Button look="quiet" onClick={() => setEnding(d)}><Trans>End</Trans></Button></DeviceRow>)}
             {sessions.length > 1 && <Row title={<Trans>All devices</Trans>}><Button onClick={() => setEnding("all")}><Trans>End all</Trans></Button></Row>}
           </Section>
@@ -61,7 +61,7 @@ function Sessions({ user }: { user: User }) {
           await client.call("skein.v1.AdminService/KickUser", { user: user.id, ...(ending === "all" || ending === undefined ? {} : { session: ending.id ?? "" }) })
           all.reload()
         }}>
-        <Trans>They need the password to come back.</Trans>
+        <Trans>They need their password to log in again.</Trans>
       </Confirm>
     </>
   )
@@ -77,18 +77,18 @@ function ResetLink({ user, onClose }: { user: User; onClose: () => void }) {
     setMade({ code: r.code ?? "", until: Number(r.expiresAtMs ?? 0) })
   })
   return (
-    <Dialog open onClose={onClose} title={t`A new password for ${nameOf(user)}`} size="s" about={t`Give them the link in a way that you trust: who has it sets the password, once.`}>
+    <Dialog open onClose={onClose} title={t`A new password for ${nameOf(user)}`} size="s" about={t`Send it in a way you trust: whoever has the link can set the password, once.`}>
       {made !== undefined ? (
         <Form onSubmit={onClose}>
           <CopyText label={t`The link`} value={resetUrl(location.origin, made.code)} />
-          <p><Trans>It is shown this once, and holds until {momentOf(made.until)}. All their devices are logged out when it is used.</Trans></p>
+          <p><Trans>It is shown only once, and is valid until {momentOf(made.until)}. Using it logs them out on all devices.</Trans></p>
           <Actions><Button look="primary" submit><Trans>Done</Trans></Button></Actions>
         </Form>
       ) : (
         <Form onSubmit={() => void make.run()}>
-          <Checkbox label={t`Also turn off two-step login`} about={t`For who lost the app and the recovery codes.`} checked={withoutTotp} onChange={setWithout} />
+          <Checkbox label={t`Also turn off two-step login`} about={t`For someone who lost the app and the recovery codes.`} checked={withoutTotp} onChange={setWithout} />
           {make.error !== undefined && <ErrorNote error={make.error} />}
-          <Actions><Button onClick={onClose}><Trans>Cancel</Trans></Button><Button look="primary" submit busy={make.pending}><Trans>Make the link</Trans></Button></Actions>
+          <Actions><Button onClick={onClose}><Trans>Cancel</Trans></Button><Button look="primary" submit busy={make.pending}><Trans>Create link</Trans></Button></Actions>
         </Form>
       )}
     </Dialog>
@@ -103,7 +103,7 @@ function Rename({ user, onClose, onChanged }: { user: User; onClose: () => void;
     const r = await client.call("skein.v1.AdminService/SetUsername", { user: user.id, username: username.trim().toLowerCase() })
     if (r.user !== undefined) onChanged(r.user)
     onClose()
-    toast(t`The user name was changed.`)
+    toast(t`User name changed.`)
   })
   const errors = useFieldErrors(save.error, "username")
   return (
@@ -126,15 +126,15 @@ function Erase({ user, onClose, onDone }: { user: User; onClose: () => void; onD
   const run = useAction(async () => {
     await client.call("skein.v1.AdminService/EraseUser", { user: user.id, messages })
     onDone()
-    toast(t`The account was deleted. What is left of it goes in the background.`)
+    toast(t`Account deleted. Remaining data is removed in the background.`)
   })
   return (
-    <Dialog open onClose={onClose} title={t`Delete ${nameOf(user)} for ever?`} size="s" about={t`Name, picture, contacts and devices are gone at once. There is no way back.`}>
+    <Dialog open onClose={onClose} title={t`Delete ${nameOf(user)} permanently?`} size="s" about={t`Name, picture, contacts and devices are deleted immediately. This can’t be undone.`}>
       <Form onSubmit={() => void run.run()}>
-        <Checkbox label={t`Also everything they wrote`} about={t`Each of their messages is taken back, in every conversation.`} checked={messages} onChange={setMessages} />
-        <Field label={t`To be sure, type ${name}`} value={typed} onChange={(e) => setTyped(e.currentTarget.value)} required autoCapitalize="none" spellCheck={false} autoComplete="off" />
-        {run.error !== undefined && (run.error.code === "permission_denied" ? <Note tone="warning"><Trans>The last administrator cannot be deleted.</Trans></Note> : <ErrorNote error={run.error} />)}
-        <Actions><Button onClick={onClose}><Trans>Cancel</Trans></Button><Button look="danger" submit busy={run.pending} disabled={typed.trim() !== name}><Trans>Delete for ever</Trans></Button></Actions>
+        <Checkbox label={t`Also delete everything they wrote`} about={t`All their messages are deleted, in every conversation.`} checked={messages} onChange={setMessages} />
+        <Field label={t`To confirm, type ${name}`} value={typed} onChange={(e) => setTyped(e.currentTarget.value)} required autoCapitalize="none" spellCheck={false} autoComplete="off" />
+        {run.error !== undefined && (run.error.code === "permission_denied" ? <Note tone="warning"><Trans>The last administrator can’t be deleted.</Trans></Note> : <ErrorNote error={run.error} />)}
+        <Actions><Button onClick={onClose}><Trans>Cancel</Trans></Button><Button look="danger" submit busy={run.pending} disabled={typed.trim() !== name}><Trans>Delete permanently</Trans></Button></Actions>
       </Form>
     </Dialog>
   )

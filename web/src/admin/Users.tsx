@@ -44,7 +44,7 @@ export function Users() {
       <Tabs label={t`Who`} value={kind} onChange={setKind} tabs={[{ value: "users", label: t`Users` }, { value: "guests", label: t`Guests` }]} />
       <Field label={t`Find`} bare type="search" before={<Search aria-hidden="true" />} placeholder={t`Name, user name or id`} value={find} onChange={(e) => { setFind(e.currentTarget.value); setMost(shownAtOnce) }} />
       <Reading of={all}>
-        {({ users, more }) => users.length === 0 ? <Empty icon={<Sign />} title={kind === "guests" ? t`There are no guests` : t`Nobody is here yet`} /> : fit.length === 0 ? <Empty icon={<Search />} title={t`Nobody is called that`} /> : (
+        {({ users, more }) => users.length === 0 ? <Empty icon={<Sign />} title={kind === "guests" ? t`Guests aren’t allowed` : t`Nobody is here yet`} /> : fit.length === 0 ? <Empty icon={<Search />} title={t`Nobody with that name`} /> : (
           <Section title={wanted.trim() === "" ? undefined : t`Found`} about={more ? <Trans>Only the first {mostRead} are looked through.</Trans> : <Plural value={fit.length} one="# user" other="# users" />}>
             {fit.slice(0, most).map((u) => (
               <button key={u.id} type="button" className={s.rowButton} onClick={() => setOpen(u)}>

@@ -72,12 +72,12 @@ function You({ admin, onNext }: { admin: boolean; onNext: () => void }) {
   })
   const errors = useFieldErrors(save.error, "displayName")
   return (
-    <Frame title={t`Welcome`} about={admin ? <Trans>This server is yours: you are its administrator. Three short steps, and others can join you.</Trans> : <Trans>Two short steps, and you can begin.</Trans>} onSkip={onNext} skip={t`Not now`}>
+    <Frame title={t`Welcome`} about={admin ? <Trans>You are the administrator of this server. Three short steps, and others can join you.</Trans> : <Trans>Two short steps, and you can begin.</Trans>} onSkip={onNext} skip={t`Not now`}>
       <Portrait />
       <Form onSubmit={() => void save.run()}>
-        <Field label={t`Your name`} value={value} onChange={(e) => setName(e.currentTarget.value)} required maxLength={64} autoComplete="name" hint={t`As others see it.`} error={errors.of("displayName")} />
+        <Field label={t`Your name`} value={value} onChange={(e) => setName(e.currentTarget.value)} required maxLength={64} autoComplete="name" hint={t`This is how others see you.`} error={name !== undefined && name.trim() === "" ? t`Enter your name.` : errors.of("displayName")} />
         {errors.rest !== undefined && <ErrorNote error={errors.rest} />}
-        <Button look="primary" wide submit busy={save.pending}><Trans>Continue</Trans></Button>
+        <Button look="primary" wide submit busy={save.pending} disabled={value.trim() === ""}><Trans>Continue</Trans></Button>
       </Form>
     </Frame>
   )
@@ -87,9 +87,9 @@ function Join({ onNext }: { onNext: () => void }) {
   const { t } = useLingui()
   const [made, setMade] = useState(false)
   return (
-    <Frame title={t`Who may join`} about={<Trans>Give a link, or let people scan it. It works whether or not everybody may register here.</Trans>} onSkip={onNext} skip={made ? t`Continue` : t`Not now`}>
+    <Frame title={t`Who can join`} about={<Trans>Share the link, or let people scan the code. It works even where registration is closed.</Trans>} onSkip={onNext} skip={made ? t`Continue` : t`Not now`}>
       <NewLink onDone={() => setMade(true)} />
-      <Note><Trans>Whether everybody may register, or only who has a link, or nobody, stands in the server's configuration: accounts.registration.</Trans></Note>
+      <Note><Trans>Who can register without a link is set in the server’s configuration: accounts.registration.</Trans></Note>
     </Frame>
   )
 }
@@ -112,7 +112,7 @@ function FirstGroup({ onNext }: { onNext: () => void }) {
   const errors = useFieldErrors(make.error, "name")
   if (made !== undefined) {
     return (
-      <Frame title={t`${name.trim()} is there`} about={<Trans>Who has an account here joins by this link.</Trans>} onSkip={onNext} skip={t`Close`}>
+      <Frame title={t`${name.trim()} is ready`} about={<Trans>Anyone with an account here can join with this link.</Trans>} onSkip={onNext} skip={t`Close`}>
         <Form onSubmit={() => go(`/c/${made.conversation}`)}>
           <QrCode text={made.url} label={t`The link as a QR code`} />
           <CopyText label={t`The link`} value={made.url} />
@@ -122,11 +122,11 @@ function FirstGroup({ onNext }: { onNext: () => void }) {
     )
   }
   return (
-    <Frame title={t`A first group`} about={<Trans>A place for everybody. You get a link by which others join it.</Trans>} onSkip={onNext} skip={t`Not now`}>
+    <Frame title={t`Your first group`} about={<Trans>A place for everyone. You get a link that others can join with.</Trans>} onSkip={onNext} skip={t`Not now`}>
       <Form onSubmit={() => void make.run()}>
-        <Field label={t`Name of the group`} value={name} onChange={(e) => setName(e.currentTarget.value)} required maxLength={64} autoFocus placeholder={t`Everybody`} error={errors.of("name")} />
+        <Field label={t`Group name`} value={name} onChange={(e) => setName(e.currentTarget.value)} required maxLength={64} autoFocus placeholder={t`Everyone`} error={errors.of("name")} />
         {errors.rest !== undefined && <ErrorNote error={errors.rest} />}
-        <Button look="primary" wide submit busy={make.pending}><Trans>Make the group</Trans></Button>
+        <Button look="primary" wide submit busy={make.pending}><Trans>Create group</Trans></Button>
       </Form>
     </Frame>
   )

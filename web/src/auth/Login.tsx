@@ -33,7 +33,7 @@ export function Login({ ended }: { ended?: string | undefined }) {
   if (code !== "" || refused !== "") return <ProviderReturn code={code} refused={refused} onDone={() => setSearch({}, { replace: true })} />
   if (ticket !== "") return <Totp ticket={ticket} username={name} onBack={() => setTicket("")} />
   return (
-    <Frame title={t`Welcome back`} below={<Trans>New here? <Link href="/register">Make an account</Link></Trans>}>
+    <Frame title={t`Log in`} below={<Trans>New here? <Link href="/register">Create an account</Link></Trans>}>
       {ended !== undefined && <Note tone="warning">{ended}</Note>}
       <form onSubmit={onSubmit}>
         <Field label={t`User name`} value={username} onChange={(e) => setUsername(e.currentTarget.value)} required autoFocus autoComplete="username" autoCapitalize="none" spellCheck={false} />

@@ -25,7 +25,7 @@ export function ProviderReturn({ code, refused, onDone }: { code: string; refuse
   }, [code, refused, onDone])
   if (ticket !== "") return <Totp ticket={ticket} username="" onBack={onDone} />
   return (
-    <Frame title={error === undefined ? t`Logging in` : t`That did not work`}>
+    <Frame title={error === undefined ? t`Logging in` : t`That didn’t work`}>
       {error === undefined ? <Loading /> : <><ErrorNote error={error} /><Button look="primary" wide onClick={onDone}><Trans>Back</Trans></Button></>}
     </Frame>
   )

@@ -20,23 +20,28 @@ export function Register() {
   const [username, setUsername] = useState("")
   const [displayName, setDisplayName] = useState("")
   const [password, setPassword] = useState("")
+  const [missing, setMissing] = useState(false)
+  const blank = displayName.trim() === ""
+  const rule = t`3 to 32 letters, digits, dots, hyphens or underscores.`
   const { busy, error, onSubmit } = useSubmit(async () => {
+    setMissing(true)
+    if (blank) return
     const name = username.trim().toLowerCase()
     begin(await http("skein.v1.AccountService/Register", {
       username: name, password, device: device(), stayLoggedIn: true,
-      ...(displayName.trim() === "" ? {} : { displayName: displayName.trim() }), ...(invitation === "" ? {} : { invitation }),
+      displayName: displayName.trim(), ...(invitation === "" ? {} : { invitation }),
     }), name)
   })
   const code = error instanceof SkeinError ? error.code : ""
   return (
-    <Frame title={t`Make an account`} below={<Trans>You have one? <Link href="/login">Log in</Link></Trans>}>
+    <Frame title={t`Create account`} below={<Trans>Already have an account? <Link href="/login">Log in</Link></Trans>}>
       <form onSubmit={onSubmit}>
-        <Field label={t`Your name`} value={displayName} onChange={(e) => setDisplayName(e.currentTarget.value)} autoFocus maxLength={64} autoComplete="name" hint={t`As others see it. You can change it later.`} />
+        <Field label={t`Your name`} value={displayName} onChange={(e) => setDisplayName(e.currentTarget.value)} autoFocus maxLength={64} autoComplete="name" required hint={t`This is how others see you. You can change it later.`} error={missing && blank ? t`Enter your name.` : undefined} />
         <Field label={t`User name`} value={username} onChange={(e) => setUsername(e.currentTarget.value)} required pattern={form} autoComplete="username" autoCapitalize="none" spellCheck={false}
-          title={t`3 to 32 letters, digits, dots, hyphens or underscores`} hint={t`With it others find you.`} error={code === "already_exists" ? t`This user name is taken.` : undefined} />
+          title={rule} hint={<>{rule} <Trans>Others find you by it.</Trans></>} error={code === "already_exists" ? t`This user name is taken.` : undefined} />
         <Password label={t`Password`} value={password} onChange={(e) => setPassword(e.currentTarget.value)} required minLength={8} maxLength={200} autoComplete="new-password" hint={t`At least 8 characters.`} />
-        {error !== undefined && code !== "already_exists" && (code === "permission_denied" ? <ErrorNote error={new SkeinError({ code: "closed_here", message: t`On this server only who was invited can register. Ask whoever runs it for a link.` })} /> : <ErrorNote error={error} />)}
-        <Button look="primary" wide submit busy={busy}><Trans>Make an account</Trans></Button>
+        {error !== undefined && code !== "already_exists" && (code === "permission_denied" ? <ErrorNote error={new SkeinError({ code: "closed_here", message: t`Registration is by invitation only. Ask the administrator of this server for a link.` })} /> : <ErrorNote error={error} />)}
+        <Button look="primary" wide submit busy={busy}><Trans>Create account</Trans></Button>
       </form>
     </Frame>
   )

@@ -21,13 +21,13 @@ export function Reset() {
   })
   const gone = error instanceof SkeinError && (error.code === "not_found" || error.code === "too_late")
   const log = <Link href="/login"><Trans>Log in</Trans></Link>
-  if (code === "") return <Frame title={t`A new password`} below={log}><Empty title={t`This link is not whole`}><Trans>Open it as it was given to you.</Trans></Empty></Frame>
-  if (done) return <Frame title={t`The password is set`} about={<Trans>All devices were logged out. Log in with the new password.</Trans>} below={log} />
+  if (code === "") return <Frame title={t`A new password`} below={log}><Empty title={t`This link is incomplete`}><Trans>Open it exactly as you received it.</Trans></Empty></Frame>
+  if (done) return <Frame title={t`Password set`} about={<Trans>You were logged out on all devices. Log in with your new password.</Trans>} below={log} />
   return (
-    <Frame title={t`A new password`} about={<Trans>All your devices are logged out when you set it.</Trans>} below={log}>
+    <Frame title={t`A new password`} about={<Trans>Setting it logs you out on all devices.</Trans>} below={log}>
       <form onSubmit={onSubmit}>
         <Password label={t`New password`} value={newPassword} onChange={(e) => setPassword(e.currentTarget.value)} required minLength={8} maxLength={200} autoFocus autoComplete="new-password" hint={t`At least 8 characters.`} />
-        {error !== undefined && (gone ? <Note tone="warning"><Trans>This link was used, or its time is over. Ask for another one.</Trans></Note> : <ErrorNote error={error} />)}
+        {error !== undefined && (gone ? <Note tone="warning"><Trans>This link was used or has expired. Ask for a new one.</Trans></Note> : <ErrorNote error={error} />)}
         <Button look="primary" wide submit busy={busy}><Trans>Set the password</Trans></Button>
       </form>
     </Frame>

@@ -14,7 +14,7 @@ export function Totp({ ticket, username, onBack }: { ticket: string; username: s
     begin(await http("skein.v1.AccountService/LoginWithCode", { ticket, code: code.trim(), device: device(), stayLoggedIn: true }), username)
   })
   return (
-    <Frame title={t`One more step`} about={<Trans>Enter the six digits that your authenticator app shows, or one of your recovery codes.</Trans>}>
+    <Frame title={t`One more step`} about={<Trans>Enter the 6-digit code from your authenticator app, or a recovery code.</Trans>}>
       <form onSubmit={onSubmit}>
         <Field label={t`Code`} value={code} onChange={(e) => setCode(e.currentTarget.value)} required autoFocus autoComplete="one-time-code" autoCapitalize="characters" spellCheck={false} />
         {error !== undefined && <ErrorNote error={error} />}

@@ -40,10 +40,10 @@ export function AttachDialog({ chosen, onClose, onSend, most }: AttachDialogProp
           </li>
         ))}
       </ul>
-      {visual && <Checkbox label={t`As files, as they are`} checked={asFiles} onChange={setAsFiles} />}
+      {visual && <Checkbox label={t`As files, unchanged`} checked={asFiles} onChange={setAsFiles} />}
       <TextArea
         label={t`Caption`} bare placeholder={t`Caption`} rows={2} maxLength={2000} value={caption} onChange={(e) => setCaption(e.currentTarget.value)} autoFocus
-        error={tooLarge.length > 0 ? t`${tooLarge[0]?.name ?? ""} is larger than ${sizeOf(most)}: the server does not take it.` : undefined}
+        error={tooLarge.length > 0 ? t`${tooLarge[0]?.name ?? ""} is larger than ${sizeOf(most)}, which is the limit of this server.` : undefined}
         onKeyDown={(e) => {
           if (e.key !== "Enter" || e.shiftKey || e.nativeEvent.isComposing || e.keyCode === 229) return
           e.preventDefault()

@@ -1,4 +1,4 @@
-import { useCallback, useId, useMemo, useRef, useState, type KeyboardEvent, type RefObject } from "react"
+import { useCallback, useEffect, useId, useLayoutEffect, useMemo, useRef, useState, type KeyboardEvent, type RefObject } from "react"
 import { useLingui } from "@lingui/react/macro"
 import { Users } from "lucide-react"
 import { useClient, useUsers } from "@skein-im/react"
@@ -8,7 +8,7 @@ import { isAdmin } from "../timeline/group.js"
 import { nameOf } from "../timeline/names.js"
 import { PersonAvatar } from "../timeline/PersonAvatar.js"
 import { CustomEmoji, useStickers } from "../timeline/stickers.js"
-import { matching, openAt, put, type Candidate, type Open } from "./complete.js"
+import { matching, mentionsIn, openAt, put, type Candidate, type Open } from "./complete.js"
 import type { Emoji } from "./emoji.js"
 import s from "./Composer.module.css"
 
@@ -34,21 +34,29 @@ interface Offer {
   char: string
 }
 
-export interface CompletionState {
+interface CompletionState extends CompletionHandle {
   open: boolean
   offers: readonly Offer[]
   active: number
   listId: string
   activeId: string | undefined
-  people: readonly Person[]
-  /** Names that were chosen, and whose they are. */
-  chosen: () => ReadonlyMap<string, string>
+  take: (o: Offer) => void
+}
+
+/** What the field tells it, and asks of it. */
+export interface CompletionHandle {
   look: () => void
   close: () => void
-  forget: () => void
-  take: (o: Offer) => void
   /** Takes a key; true: it was one of the list's. */
   key: (e: KeyboardEvent) => boolean
+  /** Whom a text mentions. */
+  mentions: (text: string) => string[]
+}
+
+/** A list is open: its id, and that of the line that Enter takes. */
+export interface Offered {
+  listId: string
+  activeId: string | undefined
 }
 
 export interface CompletionOf {
@@ -60,7 +68,7 @@ export interface CompletionOf {
 }
 
 /** Members behind @, emoji behind :. */
-export function useCompletion({ conversation, text, setText, area, group }: CompletionOf): CompletionState {
+function useCompletion({ conversation, text, setText, area, group }: CompletionOf): CompletionState {
   const { t } = useLingui()
   const client = useClient()
   const listId = useId()
@@ -77,7 +85,7 @@ export function useCompletion({ conversation, text, setText, area, group }: Comp
   }), [ids, users, group.members])
   const groups = useMemo(() => {
     if (!conversation.startsWith("grp:") || !(isAdmin(group) || group.group?.whoMayMentionAll === "GROUP_POWER_ALL")) return []
-    return [{ id: "all", names: ["all"], label: "all", about: t`Everybody in the group` }, { id: "here", names: ["here"], label: "here", about: t`Those who are there just now` }]
+    return [{ id: "all", names: ["all"], label: "all", about: t`Everyone in the group` }, { id: "here", names: ["here"], label: "here", about: t`Everyone who is online now` }]
   }, [conversation, group, t])
   const offers = useMemo<Offer[]>(() => {
     if (open === undefined) return []
@@ -120,14 +128,25 @@ export function useCompletion({ conversation, text, setText, area, group }: Comp
     e.stopPropagation()
     return true
   }, [open, offers, active, take])
-  const forget = useCallback(() => chosen.current.clear(), [])
-  const get = useCallback(() => chosen.current, [])
+  const mentions = useCallback((said: string) => mentionsIn(said, chosen.current, people), [people])
   const shown = open !== undefined && offers.length > 0
-  return { open: shown, offers, active, listId, activeId: shown ? `${listId}-${active}` : undefined, people, chosen: get, look, close, forget, take, key }
+  return { open: shown, offers, active, listId, activeId: shown ? `${listId}-${active}` : undefined, look, close, take, key, mentions }
 }
 
-export function Completion({ of: c }: { of: CompletionState }) {
+/** It stands as long as there is an @ or a : in the text, and knows whom the user chose since. */
+export function Completion({ handle, onOffered, ...of }: CompletionOf & { handle: RefObject<CompletionHandle | null>; onOffered: (o: Offered | undefined) => void }) {
   const { t } = useLingui()
+  const c = useCompletion(of)
+  const { open, listId, activeId, look } = c
+  useLayoutEffect(() => {
+    handle.current = c
+  })
+  useLayoutEffect(() => {
+    look() // with what was typed before this was loaded
+    return () => void (handle.current = null)
+  }, [look, handle])
+  useEffect(() => onOffered(open ? { listId, activeId } : undefined), [open, listId, activeId, onOffered])
+  useEffect(() => () => onOffered(undefined), [onOffered])
   if (!c.open) return null
   return (
     <ul id={c.listId} className={s.offers} role="listbox" aria-label={t`Suggestions`}>

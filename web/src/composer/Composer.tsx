@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useMemo, useRef, useState, type ClipboardEvent, type DragEvent, type KeyboardEvent, type RefObject } from "react"
+import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore, type ClipboardEvent, type DragEvent, type KeyboardEvent, type RefObject } from "react"
 import { useLingui } from "@lingui/react/macro"
 import { Check, SendHorizontal } from "lucide-react"
 import { useClient, useTyping } from "@skein-im/react"
@@ -9,19 +9,20 @@ import { mayOf } from "../timeline/may.js"
 import { useTalk } from "../timeline/talk.js"
 import { AddMenu } from "./AddMenu.js"
 import { useBarrier, useSlow } from "./barrier.js"
-import { Completion, useCompletion } from "./Completion.js"
-import { mentionsIn } from "./complete.js"
+import type { CompletionHandle, Offered } from "./Completion.js"
 import { useDraft } from "./drafts.js"
 import { EmojiButton } from "./EmojiButton.js"
-import { filesIn, look } from "./files.js"
-import { useOutgoing, type Ready } from "./outgoing.js"
-import { canRecord, type Recorded } from "./recorder.js"
+import type { PickedSticker } from "./EmojiPicker.js"
+import type { Ready } from "./outgoing.js"
+import type { Recorded } from "./recorder.js"
 import type { Later } from "./ScheduleDialog.js"
-import { State } from "./State.js"
-import { MicButton, useVoice } from "./VoiceBar.js"
+import { anySent, sendFiles } from "./sendFiles.js"
+import { canRecord, MicButton, useVoice } from "./VoiceBar.js"
 import { enterSends } from "../settings/preferences.js"
 import s from "./Composer.module.css"
 
+const Completion = later(() => import("./Completion.js").then((m) => m.Completion))
+const State = later(() => import("./State.js").then((m) => m.State))
 const Blocked = later(() => import("./Blocked.js").then((m) => m.Blocked))
 const Tray = later(() => import("./Tray.js").then((m) => m.Tray))
 const AttachDialog = later(() => import("./AttachDialog.js").then((m) => m.AttachDialog))
@@ -31,9 +32,10 @@ const ScheduleDialog = later(() => import("./ScheduleDialog.js").then((m) => m.S
 /** Where one writes. `thread`: into the thread of that message. */
 export function Composer({ conversation, thread = 0 }: { conversation: string; thread?: number }) {
   const barrier = useBarrier(conversation)
+  const filesSent = useSyncExternalStore(anySent.subscribe, anySent.getSnapshot)
   return (
     <div className={s.composer}>
-      <Tray conversation={conversation} thread={thread} />
+      {filesSent && <Tray conversation={conversation} thread={thread} />}
       {barrier === undefined ? <Writing key={`${conversation} ${thread}`} conversation={conversation} thread={thread} /> : <Blocked conversation={conversation} barrier={barrier} />}
     </div>
   )
@@ -48,7 +50,6 @@ function Writing({ conversation, thread }: { conversation: string; thread: numbe
   const group = useGroup(conversation)
   const slow = useSlow(conversation)
   const { typing } = useTyping(conversation)
-  const { all: outgoing } = useOutgoing(conversation, thread)
   const area = useRef<HTMLTextAreaElement>(null)
   const chooser = useRef<HTMLInputElement>(null)
   const [edited, setEdited] = useState("")
@@ -58,12 +59,18 @@ function Writing({ conversation, thread }: { conversation: string; thread: numbe
   const [over, setOver] = useState(false)
   const text = edit === undefined ? draft.text : edited
   const setText = useCallback((now: string) => (edit === undefined ? draft.set(now) : setEdited(now)), [edit, draft.set])
-  const completion = useCompletion({ conversation, text, setText, area, group })
-  const voice = useVoice(useCallback((r: Recorded) => {
-    outgoing.add(conversation, { ...r, name: t`voice`, kind: "voice", caption: "", preview: "", width: 0, height: 0 }, talk.getSnapshot().reply?.seq ?? 0, false, thread)
+  /** Whether something may be completed, or somebody be mentioned. */
+  const completes = /[@:]/.test(text)
+  const completion = useRef<CompletionHandle | null>(null)
+  const [offered, setOffered] = useState<Offered | undefined>(undefined)
+  const send = useCallback((files: readonly Ready[], replyTo: number, silent: boolean) => {
+    sendFiles(client, conversation, files, { replyTo, thread, silent }).catch((e: unknown) => toast(why(e), { tone: "error" }))
     talk.done()
     talk.toEnd()
-  }, [outgoing, conversation, thread, talk, t]))
+  }, [client, conversation, thread, talk])
+  const voice = useVoice(useCallback((r: Recorded) => {
+    send([{ ...r, name: t`voice`, kind: "voice", caption: "", preview: "", width: 0, height: 0 }], talk.getSnapshot().reply?.seq ?? 0, false)
+  }, [send, talk, t]))
 
   useEffect(() => {
     talk.focus = () => area.current?.focus()
@@ -75,24 +82,29 @@ function Writing({ conversation, thread }: { conversation: string; thread: numbe
   useGrowing(area, text)
 
   const content = useCallback((said: string) => {
-    const mentions = mentionsIn(said, completion.chosen(), completion.people)
+    const mentions = completion.current?.mentions(said) ?? []
     const all = /(^|[^\p{L}\p{N}])@all(?![\p{L}\p{N}])/u.test(said)
     const here = /(^|[^\p{L}\p{N}])@here(?![\p{L}\p{N}])/u.test(said)
     const may = conversation.startsWith("grp:") && (isAdmin(group) || group.group?.whoMayMentionAll === "GROUP_POWER_ALL")
     const groupMention = may && all ? "GROUP_MENTION_ALL" as const : may && here ? "GROUP_MENTION_HERE" as const : undefined
     return { ...(mentions.length > 0 ? { mentions } : {}), ...(groupMention === undefined ? {} : { groupMention }) }
-  }, [completion, conversation, group])
+  }, [conversation, group])
 
-  const send = async (silent = false): Promise<void> => {
+  const say = async (silent = false): Promise<void> => {
     const said = text.trim()
     if (said === "" || busy) return
+    if (said.includes("@") && completion.current === null) {
+      // It was not loaded yet: without it nobody would be mentioned.
+      setBusy(true)
+      for (let n = 0; n < 60 && completion.current === null; n++) await new Promise((done) => setTimeout(done, 50))
+      setBusy(false)
+    }
     if (edit !== undefined) return save(edit, said)
     if (slow > 0) return void toast(t`Slow mode: wait ${slow} s`)
     const replyTo = reply?.seq ?? 0
     const options = { ...content(said), ...(replyTo > 0 ? { replyTo } : {}), ...(thread > 0 ? { thread } : {}), ...(silent ? { silent: true } : {}) }
     try {
       draft.clear() // in the same frame: the message stands in the timeline
-      completion.forget()
       talk.done()
       talk.toEnd()
       await client.conversation(conversation).post(said, options)
@@ -113,9 +125,15 @@ function Writing({ conversation, thread }: { conversation: string; thread: numbe
     setBusy(false)
     area.current?.focus()
   }
+  const sticker = ({ pack, name, alt }: PickedSticker): void => {
+    const options = { type: "sticker", fallback: alt, ...(reply === undefined ? {} : { replyTo: reply.seq }), ...(thread > 0 ? { thread } : {}) }
+    talk.done()
+    talk.toEnd()
+    client.conversation(conversation).post(JSON.stringify({ pack, name }), options).catch((e: unknown) => toast(why(e), { tone: "error" }))
+  }
   const attach = (files: readonly File[]): void => {
     if (files.length === 0) return
-    void Promise.all(files.slice(0, 20).map(look)).then((all) => setAttached((old) => [...old, ...all]))
+    void import("./files.js").then(({ look }) => Promise.all(files.slice(0, 20).map(look))).then((all) => setAttached((old) => [...old, ...all]), (e: unknown) => toast(why(e), { tone: "error" }))
   }
   const editLast = (): boolean => {
     const m = talk.lastOwn()
@@ -127,10 +145,10 @@ function Writing({ conversation, thread }: { conversation: string; thread: numbe
   }
   const onKeyDown = (e: KeyboardEvent<HTMLTextAreaElement>): void => {
     if (e.nativeEvent.isComposing || e.keyCode === 229) return // the input method has it
-    if (completion.key(e)) return
+    if (completion.current?.key(e) === true) return
     if (e.key === "Enter" && !e.shiftKey && !e.altKey && (enterSends.get() === "on" || e.ctrlKey || e.metaKey)) {
       e.preventDefault()
-      void send()
+      void say()
     } else if (e.key === "ArrowUp" && text === "" && edit === undefined && !e.ctrlKey && !e.metaKey && editLast()) {
       e.preventDefault()
     } else if (e.key === "Escape" && (edit !== undefined || reply !== undefined)) {
@@ -168,28 +186,28 @@ function Writing({ conversation, thread }: { conversation: string; thread: numbe
 
   return (
     <div className={cx(s.write, over && s.over)} {...drop}>
-      <State reply={reply} edit={edit} onEnd={() => talk.done()} conversation={conversation} />
-      <Completion of={completion} />
+      {(edit ?? reply) !== undefined && <State reply={reply} edit={edit} onEnd={() => talk.done()} conversation={conversation} />}
+      {completes && <Completion handle={completion} onOffered={setOffered} conversation={conversation} text={text} setText={setText} area={area} group={group} />}
       {voice.recording ? voice.bar : (
         <div className={s.line}>
           <AddMenu
             disabled={edit !== undefined} text={!empty} thread={thread > 0} onFiles={() => chooser.current?.click()} onPoll={() => setDialog("poll")} onLater={() => setDialog(empty ? "scheduled" : "later")}
-            onSilent={() => void send(true)}
+            onSilent={() => void say(true)}
           />
           <textarea
             ref={area} className={s.area} rows={1} value={text} dir="auto" placeholder={slow > 0 ? t`Slow mode: ${slow} s` : thread > 0 ? t`Reply in thread` : t`Message`} aria-label={thread > 0 ? t`Reply in thread` : t`Message`} enterKeyHint="send"
-            aria-expanded={completion.open ? true : undefined} aria-controls={completion.open ? completion.listId : undefined} aria-activedescendant={completion.activeId} role={completion.open ? "combobox" : undefined} aria-autocomplete="list"
+            aria-expanded={offered !== undefined ? true : undefined} aria-controls={offered?.listId} aria-activedescendant={offered?.activeId} role={offered !== undefined ? "combobox" : undefined} aria-autocomplete="list"
             onChange={(e) => {
               setText(e.currentTarget.value)
               if (edit === undefined && thread === 0 && e.currentTarget.value !== "") typing()
-              completion.look()
+              completion.current?.look()
             }}
-            onSelect={() => completion.look()} onKeyDown={onKeyDown} onPaste={onPaste} onBlur={() => completion.close()}
+            onSelect={() => completion.current?.look()} onKeyDown={onKeyDown} onPaste={onPaste} onBlur={() => completion.current?.close()}
           />
-          <EmojiButton onPick={(c) => insert(area, text, setText, c)} />
+          <EmojiButton onPick={(c) => insert(area, text, setText, c)} onSticker={edit === undefined ? sticker : undefined} />
           {empty && edit === undefined && canRecord() ? <MicButton voice={voice} disabled={slow > 0} /> : (
-            <ContextMenu menu={edit === undefined && <><MenuItem onClick={() => void send(true)}>{t`Send without a sound`}</MenuItem>{thread === 0 && <MenuItem onClick={() => setDialog("later")}>{t`Send later`}</MenuItem>}</>}>
-              <IconButton label={edit === undefined ? t`Send` : t`Save`} look="primary" disabled={empty || busy || slow > 0} onPointerDown={(e) => e.preventDefault()} onClick={() => void send()}>
+            <ContextMenu menu={edit === undefined && <><MenuItem onClick={() => void say(true)}>{t`Send silently`}</MenuItem>{thread === 0 && <MenuItem onClick={() => setDialog("later")}>{t`Send later`}</MenuItem>}</>}>
+              <IconButton label={edit === undefined ? t`Send` : t`Save`} look="primary" disabled={empty || busy || slow > 0} onPointerDown={(e) => e.preventDefault()} onClick={() => void say()}>
                 {busy ? <Spinner small /> : edit !== undefined ? <Check /> : slow > 0 ? <span className={s.slow}>{slow}</span> : <SendHorizontal />}
               </IconButton>
             </ContextMenu>
@@ -201,10 +219,8 @@ function Writing({ conversation, thread }: { conversation: string; thread: numbe
         <AttachDialog
           chosen={attached} most={client.limits.mediaBytes ?? 0} onClose={() => { for (const r of attached) if (r.preview !== "") URL.revokeObjectURL(r.preview); setAttached([]) }}
           onSend={(all, silent) => {
-            all.forEach((r, i) => outgoing.add(conversation, r, i === 0 ? (reply?.seq ?? 0) : 0, silent, thread))
+            send(all, reply?.seq ?? 0, silent)
             setAttached([])
-            talk.done()
-            talk.toEnd()
             area.current?.focus()
           }}
         />
@@ -255,6 +271,11 @@ function useDropOnPage(attach: (files: File[]) => void, setOver: (on: boolean) =
       document.removeEventListener("dragleave", onLeave)
     }
   }, [setOver, on])
+}
+
+/** The files of a paste or a drop. */
+function filesIn(data: DataTransfer | null): File[] {
+  return data === null ? [] : [...data.files]
 }
 
 function insert(area: RefObject<HTMLTextAreaElement | null>, text: string, setText: (now: string) => void, what: string): void {

@@ -42,22 +42,22 @@ export function PollDialog({ conversation, onClose }: { conversation: string; on
     }
   }
   return (
-    <Dialog open onClose={onClose} title={t`Ask something`} actions={<Button look="primary" busy={busy} disabled={!ready} onClick={() => void send()}>{t`Send the poll`}</Button>}>
+    <Dialog open onClose={onClose} title={t`Ask a question`} actions={<Button look="primary" busy={busy} disabled={!ready} onClick={() => void send()}>{t`Send the poll`}</Button>}>
       <form className={s.form} onSubmit={(e) => { e.preventDefault(); if (ready) void send() }}>
         <Field label={t`Question`} value={question} maxLength={longest} onChange={(e) => setQuestion(e.currentTarget.value)} autoFocus />
         <fieldset className={s.options}>
-          <legend><Trans>Answers</Trans></legend>
+          <legend><Trans>Options</Trans></legend>
           {options.map((o, i) => (
             <Field
-              key={i} label={t`Answer ${i + 1}`} bare placeholder={t`Answer ${i + 1}`} value={o} maxLength={longest} onChange={(e) => set(i, e.currentTarget.value)}
-              after={options.length > 2 && o !== "" ? <IconButton small label={t`Take answer ${i + 1} away`} onClick={() => setOptions((all) => all.filter((_, n) => n !== i))}><X /></IconButton> : <Plus aria-hidden="true" className={s.plus} />}
-              error={o.trim() !== "" && filled.filter((f) => f === o.trim()).length > 1 ? t`This answer stands here twice.` : undefined}
+              key={i} label={t`Option ${i + 1}`} bare placeholder={t`Option ${i + 1}`} value={o} maxLength={longest} onChange={(e) => set(i, e.currentTarget.value)}
+              after={options.length > 2 && o !== "" ? <IconButton small label={t`Remove option ${i + 1}`} onClick={() => setOptions((all) => all.filter((_, n) => n !== i))}><X /></IconButton> : <Plus aria-hidden="true" className={s.plus} />}
+              error={o.trim() !== "" && filled.filter((f) => f === o.trim()).length > 1 ? t`This option is listed twice.` : undefined}
             />
           ))}
         </fieldset>
-        <Checkbox label={t`Several answers may be chosen`} checked={multiple} onChange={setMultiple} />
-        <Checkbox label={t`Anonymous: nobody is told who chose what`} checked={anonymous} onChange={setAnonymous} />
-        <Select<Ends> label={t`Ends`} value={ends} onChange={setEnds} options={[{ value: "0", label: t`when I end it` }, { value: "3600", label: t`in an hour` }, { value: "86400", label: t`in a day` }, { value: "604800", label: t`in a week` }]} />
+        <Checkbox label={t`Allow multiple answers`} checked={multiple} onChange={setMultiple} />
+        <Checkbox label={t`Anonymous: nobody sees who chose what`} checked={anonymous} onChange={setAnonymous} />
+        <Select<Ends> label={t`Ends`} value={ends} onChange={setEnds} options={[{ value: "0", label: t`when I revoke it` }, { value: "3600", label: t`in an hour` }, { value: "86400", label: t`in a day` }, { value: "604800", label: t`in a week` }]} />
         <button type="submit" hidden />
       </form>
       {error !== undefined && <ErrorNote error={error} />}

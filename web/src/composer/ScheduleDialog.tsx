@@ -42,7 +42,7 @@ export function ScheduleDialog({ conversation, message, onClose, onDone }: { con
   }
   return (
     <Dialog
-      open onClose={onClose} title={message === undefined ? t`Sent later` : t`Send later`}
+      open onClose={onClose} title={message === undefined ? t`Scheduled` : t`Send later`}
       actions={message === undefined ? undefined : <Button look="primary" busy={busy} disabled={!future} onClick={() => void send()}>{t`Send later`}</Button>}
     >
       {message !== undefined && (
@@ -52,7 +52,7 @@ export function ScheduleDialog({ conversation, message, onClose, onDone }: { con
             <Button onClick={() => preset(hour(1, 9))}>{t`Tomorrow at 9`}</Button>
             <Button onClick={() => preset(hour(((8 - new Date().getDay()) % 7) || 7, 9))}>{t`Monday at 9`}</Button>
           </div>
-          <Field type="datetime-local" label={t`Day and time`} value={at} min={inputOf(Date.now())} onChange={(e) => setAt(e.currentTarget.value)} error={future ? undefined : t`This time is over.`} />
+          <Field type="datetime-local" label={t`Day and time`} value={at} min={inputOf(Date.now())} onChange={(e) => setAt(e.currentTarget.value)} error={future ? undefined : t`This time is in the past.`} />
           {error !== undefined && <ErrorNote error={error} />}
         </div>
       )}
@@ -79,7 +79,7 @@ function Waiting({ conversation }: { conversation: string }) {
     if (e.type === "SCHEDULED_CHANGED") read()
   })
   if (error !== undefined) return <ErrorNote error={error} onRetry={read} />
-  if (all === undefined || all.length === 0) return all === undefined ? null : <p className={s.none}><Trans>Nothing waits to be sent here.</Trans></p>
+  if (all === undefined || all.length === 0) return all === undefined ? null : <p className={s.none}><Trans>No scheduled messages in this conversation.</Trans></p>
   const cancel = (x: Scheduled): void => void client.call("skein.v1.MessageService/CancelScheduled", { id: x.message?.id ?? "" }).then(read, (e: unknown) => toast(why(e), { tone: "error" }))
   return (
     <section>
@@ -91,7 +91,7 @@ function Waiting({ conversation }: { conversation: string }) {
               <span>{x.message?.content?.type === "text" ? plain(x.message.content.text ?? "") : x.message?.content?.fallback}</span>
               <small>{momentOf(Number(x.atMs ?? 0))} {x.state === "SCHEDULED_STATE_FAILED" && <Tag tone="danger">{x.error?.message ?? t`not sent`}</Tag>}</small>
             </span>
-            <IconButton label={t`Do not send`} onClick={() => cancel(x)}><Trash2 /></IconButton>
+            <IconButton label={t`Don’t send`} onClick={() => cancel(x)}><Trash2 /></IconButton>
           </li>
         ))}
       </ul>

@@ -17,10 +17,10 @@ export function State({ reply, edit, onEnd, conversation }: { reply: Message | u
     <div className={s.state}>
       {edit === undefined ? <Reply aria-hidden="true" /> : <Pencil aria-hidden="true" />}
       <span className={s.stateWords}>
-        <span className={s.stateHead}>{edit !== undefined ? <Trans>Edit the message</Trans> : of.own ? <Trans>Reply to yourself</Trans> : <Trans>Reply to {names.inLine(of.sender)}</Trans>}</span>
+        <span className={s.stateHead}>{edit !== undefined ? <Trans>Edit the message</Trans> : of.own ? <Trans>Reply to your message</Trans> : <Trans>Reply to {names.inLine(of.sender)}</Trans>}</span>
         <span className={s.stateText}><Summary message={of} /></span>
       </span>
-      <IconButton label={edit === undefined ? t`Do not reply` : t`Do not edit`} keys="Esc" onClick={onEnd}><X /></IconButton>
+      <IconButton label={edit === undefined ? t`Cancel reply` : t`Cancel editing`} keys="Esc" onClick={onEnd}><X /></IconButton>
     </div>
   )
 }

@@ -28,7 +28,7 @@ export function Tray({ conversation, thread }: { conversation: string; thread: n
             {state === "running" && <IconButton small label={t`Pause`} onClick={() => all.pause(o.key)}><Pause /></IconButton>}
             {state === "paused" && <IconButton small label={t`Go on`} onClick={() => all.resume(o.key)}><Play /></IconButton>}
             {state === "failed" && <IconButton small label={t`Try again`} onClick={() => all.resume(o.key)}><RotateCw /></IconButton>}
-            <IconButton small label={t`Do not send ${o.name}`} onClick={() => all.forget(o.key)}><X /></IconButton>
+            <IconButton small label={t`Don’t send ${o.name}`} onClick={() => all.forget(o.key)}><X /></IconButton>
           </li>
         )
       })}

@@ -1,17 +1,20 @@
 import { useCallback, useEffect, useRef, useState, type PointerEvent, type ReactNode } from "react"
 import { useLingui } from "@lingui/react/macro"
-import { Mic, SendHorizontal, Trash2 } from "lucide-react"
-import { IconButton, toast } from "../ui/index.js"
-import { lengthOf } from "../timeline/format.js"
-import { record, type Recorded, type Recorder } from "./recorder.js"
-import s from "./Composer.module.css"
+import { Mic } from "lucide-react"
+import { IconButton, later, toast } from "../ui/index.js"
+import type { Recorded, Recorder } from "./recorder.js"
+
+const RecordingBar = later(() => import("./RecordingBar.js").then((m) => m.RecordingBar))
 
 /** Held for longer, letting go sends; after a tap one sends with the button. */
 const holdMs = 400
 /** What is shorter was a mistake. */
 const leastMs = 600
 const mostMs = 15 * 60_000
-const shownBars = 56
+
+export function canRecord(): boolean {
+  return typeof MediaRecorder !== "undefined" && navigator.mediaDevices !== undefined
+}
 
 export interface Voice {
   recording: boolean
@@ -51,28 +54,21 @@ export function useVoice(onRecorded: (r: Recorded) => void): Voice {
     pressedAt.current = performance.now()
     letGo.current = false
     addEventListener("pointerup", () => release(), { once: true }) // the button may be gone by then
-    record(() => {
+    const heard = (): void => {
       tick((n) => n + 1)
       if (current.current !== undefined && performance.now() - current.current.startedAt > mostMs) end(true)
-    }).then(
+    }
+    import("./recorder.js").then(({ record }) => record(heard)).then(
       (r) => {
         current.current = r
         setNow(r)
         if (letGo.current) end(true)
       },
-      () => toast(t`The microphone cannot be used. Does the browser allow it for this page?`, { tone: "error" }),
+      () => toast(t`The microphone isn’t available. Check that your browser allows it for this page.`, { tone: "error" }),
     )
   }, [end, release, t])
 
-  const bar = now !== undefined && (
-    <div className={s.voice} role="group" aria-label={t`Recording`}>
-      <IconButton label={t`Throw away`} look="danger" onClick={() => end(false)}><Trash2 /></IconButton>
-      <span className={s.recording} aria-hidden="true" />
-      <time className={s.time} role="timer">{lengthOf(performance.now() - now.startedAt)}</time>
-      <span className={s.levels} aria-hidden="true">{now.levels.slice(-shownBars).map((l, i) => <i key={i} style={{ blockSize: `${Math.max(8, Math.min(100, l * 100))}%` }} />)}</span>
-      <IconButton label={t`Send the voice message`} look="primary" onClick={() => end(true)}><SendHorizontal /></IconButton>
-    </div>
-  )
+  const bar = now !== undefined && <RecordingBar of={now} onEnd={end} />
   return { recording: now !== undefined, begin, bar }
 }
 

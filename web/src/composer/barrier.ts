@@ -1,30 +1,40 @@
 import { useEffect, useMemo, useState } from "react"
 import type { Message, Summary } from "@skein-im/client"
 import { useClient, useSelect, useUser, useView } from "@skein-im/react"
+import { peerIn } from "../conversations/title.js"
+import { shelfOf, useBookKnown, useContact, type Shelf } from "../people/book.js"
 import { isAdmin, useGroup, type GroupState } from "../timeline/group.js"
 
 /** Why one cannot write here; `react`: one may react all the same. */
 export type Barrier =
-  | { why: "left" | "dismissed" | "deleted" | "not_contact" | "muted_all"; react: false }
+  | { why: "left" | "dismissed" | "deleted" | "muted_all"; react: false }
+  /** Of a direct chat with somebody who is no contact: nobody asked yet, the user did, the other did. */
+  | { why: "stranger" | "asked" | "asksMe"; react: false }
   | { why: "admins"; react: true }
   | { why: "muted"; untilMs: number; react: false }
 
 export interface About {
-  summary: Pick<Summary, "member" | "kind" | "peer"> | undefined
+  /** It is a chat with one other person. */
+  dm: boolean
+  summary: Pick<Summary, "member" | "head"> | undefined
   group: GroupState
   me: string
   peerDeleted: boolean
+  /** Where the other of a direct chat stands in the user's contacts; undefined: nowhere. */
+  shelf: Shelf | "unknown" | undefined
   /** What the server refused last. */
   refused: string | undefined
   nowMs: number
 }
 
 export function barrierOf(a: About): Barrier | undefined {
-  if (a.summary === undefined) return undefined
-  if (a.summary.kind !== "group") {
+  if (a.dm) {
     if (a.peerDeleted) return { why: "deleted", react: false }
-    return a.refused === "not_contact" ? { why: "not_contact", react: false } : undefined
+    const begun = (a.summary?.head ?? 0) > 0 && a.refused !== "not_contact" // who let one write before is not asked again
+    if (begun || a.shelf === "unknown" || a.shelf === "contacts" || a.shelf === "blocked") return undefined
+    return { why: a.shelf ?? "stranger", react: false }
   }
+  if (a.summary === undefined) return undefined
   if (!a.summary.member) return { why: "left", react: false }
   const untilMs = Number(a.group.members.get(a.me)?.mutedUntilMs ?? 0)
   if (untilMs > a.nowMs) return { why: "muted", untilMs, react: false }
@@ -48,11 +58,15 @@ export function useBarrier(conversation: string): Barrier | undefined {
   const client = useClient()
   const summary = useView(client.conversation(conversation).summary)
   const group = useGroup(conversation)
-  const peer = useUser(summary?.peer || undefined)
+  const other = peerIn(conversation, client.user)
+  const peer = useUser(other || undefined)
+  const contact = useContact(other)
+  const known = useBookKnown()
   const refused = useSelect(client.outbox, (all) => refusedIn(all, conversation))
   const [nowMs, setNow] = useState(() => client.serverTimeMs())
   const barrier = useMemo(
-    () => barrierOf({ summary, group, me: client.user, peerDeleted: peer?.deleted === true, refused, nowMs }), [summary, group, client, peer, refused, nowMs],
+    () => barrierOf({ dm: other !== "", summary, group, me: client.user, peerDeleted: peer?.deleted === true, shelf: known || contact !== undefined ? contact && shelfOf(contact) : "unknown", refused, nowMs }),
+    [other, summary, group, client, peer, contact, known, refused, nowMs],
   )
   const until = barrier?.why === "muted" ? barrier.untilMs : 0
   useEffect(() => {

@@ -42,8 +42,3 @@ async function video(url: string): Promise<Pick<Ready, "width" | "height" | "dur
   const durationMs = Number.isFinite(v.duration) ? v.duration * 1000 : 0
   return { width: v.videoWidth, height: v.videoHeight, durationMs }
 }
-
-/** The files of a paste or a drop. */
-export function filesIn(data: DataTransfer | null): File[] {
-  return data === null ? [] : [...data.files]
-}

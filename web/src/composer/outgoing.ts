@@ -120,13 +120,16 @@ class Outgoings {
 
 const all = new WeakMap<ChatClient, Outgoings>()
 
+/** All files of a client. */
+export function outgoingOf(client: ChatClient): Outgoings {
+  let found = all.get(client)
+  if (found === undefined) all.set(client, (found = new Outgoings(client)))
+  return found
+}
+
 export function useOutgoing(conversation: string, thread: number): { items: readonly Outgoing[]; all: Outgoings } {
   const client = useClient()
-  const one = useMemo(() => {
-    let found = all.get(client)
-    if (found === undefined) all.set(client, (found = new Outgoings(client)))
-    return found
-  }, [client])
+  const one = useMemo(() => outgoingOf(client), [client])
   const items = useSyncExternalStore(one.subscribe, one.getSnapshot)
   return { items: useMemo(() => items.filter((i) => i.conversation === conversation && i.thread === thread), [items, conversation, thread]), all: one }
 }

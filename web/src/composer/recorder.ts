@@ -20,10 +20,6 @@ export interface Recorder {
 const tickMs = 60
 const types = ["audio/webm;codecs=opus", "audio/ogg;codecs=opus", "audio/mp4"]
 
-export function canRecord(): boolean {
-  return typeof MediaRecorder !== "undefined" && navigator.mediaDevices !== undefined
-}
-
 /** Begins to record; asks for the microphone. `heard` is called with each tick. */
 export async function record(heard: () => void): Promise<Recorder> {
   const stream = await navigator.mediaDevices.getUserMedia({ audio: { echoCancellation: true, noiseSuppression: true } })

@@ -5,10 +5,14 @@ import { Archive, ArrowLeft, MessagesSquare, Search, SquarePen, UserPlus, UsersR
 import { useState, type KeyboardEvent } from "react"
 import { useLocation } from "wouter"
 import { openSwitcher } from "../shell/switcher.js"
-import { Button, cx, Empty, IconButton, Menu, MenuItem, Skeleton } from "../ui/index.js"
+import { useOnePane } from "../shell/useOnePane.js"
+import { Button, cx, Empty, IconButton, later, Menu, MenuItem, Skeleton } from "../ui/index.js"
 import { folders, ordered, type Filter } from "./order.js"
 import { Row } from "./Row.js"
 import s from "./ConversationList.module.css"
+
+const Greetings = later(() => import("./Greetings.js").then((m) => m.Greetings))
+const Start = later(() => import("../shell/Start.js").then((m) => m.Start))
 
 /** All conversations, those that are pinned first; by filter and folder. */
 export function ConversationList({ selected }: { selected?: string | undefined }) {
@@ -37,7 +41,7 @@ export function ConversationList({ selected }: { selected?: string | undefined }
       {filter !== "hidden" && (
         <div className={s.tools}>
           <button type="button" className={s.jump} onClick={openSwitcher}>
-            <Search aria-hidden="true" /><span className={s.jumpText}><Trans>Go to …</Trans></span><kbd className={s.key}>{/Mac|iP/.test(navigator.userAgent) ? "⌘K" : "Ctrl K"}</kbd>
+            <Search aria-hidden="true" /><span className={s.jumpText}><Trans>Jump to…</Trans></span><kbd className={s.key}>{/Mac|iP/.test(navigator.userAgent) ? "⌘K" : "Ctrl K"}</kbd>
           </button>
           {all.length > 0 && (
             <div className={s.filters} role="group" aria-label={t`Show`}>
@@ -46,7 +50,10 @@ export function ConversationList({ selected }: { selected?: string | undefined }
           )}
         </div>
       )}
-      <List shown={shown} selected={selected} filter={filter} none={all.length === 0} onAll={() => setFilter("all")} />
+      <div className={s.scroll}>
+        {filter === "all" && <Greetings selected={selected} />}
+        <List shown={shown} selected={selected} filter={filter} none={all.length === 0} onAll={() => setFilter("all")} />
+      </div>
     </>
   )
 }
@@ -55,12 +62,14 @@ function List({ shown, selected, filter, none, onAll }: { shown: readonly Summar
   const { t } = useLingui()
   const client = useClient()
   const { state } = useConnection()
+  const one = useOnePane()
   // An empty list before the first answer says nothing yet.
   if (none && state !== "connected" && client.user === "") return <Waiting />
-  if (none) return <Empty icon={<MessagesSquare />} title={t`No conversations yet`}><Trans>Those that you begin, and groups that you are in, stand here.</Trans></Empty>
+  if (none && one) return <Start /> // the pane beside it has no room here
+  if (none) return <Empty icon={<MessagesSquare />} title={t`No conversations yet`}><Trans>Your chats and groups appear here.</Trans></Empty>
   if (shown.length === 0) {
     return (
-      <Empty title={filter === "unread" ? t`All is read` : t`Nothing here`} action={<Button look="quiet" onClick={onAll}><Trans>Show all</Trans></Button>} />
+      <Empty title={filter === "unread" ? t`All caught up` : t`Nothing here`} action={<Button look="quiet" onClick={onAll}><Trans>Show all</Trans></Button>} />
     )
   }
   return <ul className={s.list} onKeyDown={walk}>{shown.map((c) => <Row key={c.id} c={c} selected={c.id === selected} />)}</ul>

@@ -1,10 +1,10 @@
 import { Plural, Trans, useLingui } from "@lingui/react/macro"
 import type { Summary } from "@skein-im/client"
-import { useClient, useTyping, useUser } from "@skein-im/react"
+import { useClient, useTyping } from "@skein-im/react"
 import { AtSign, BellOff, Bookmark, Pin } from "lucide-react"
 import { memo, type ReactNode } from "react"
 import { Link } from "wouter"
-import { nameOf } from "../timeline/names.js"
+import { useName } from "../timeline/names.js"
 import { Status } from "../timeline/Status.js"
 import { Summary as InOneLine } from "../timeline/Summary.js"
 import { Avatar, Badge, ContextMenu, cx, Dot, later } from "../ui/index.js"
@@ -29,7 +29,7 @@ export const Row = memo(function Row({ c, selected }: { c: Summary; selected: bo
           {title.kind === "saved" ? <span className={s.saved} aria-hidden="true"><Bookmark /></span> : <Avatar id={title.id} name={title.name} src={title.picture} group={title.kind === "group"} online={title.online} />}
           <span className={s.body}>
             <span className={s.line}>
-              <bdi className={s.name}>{title.name}</bdi>
+              <span className={s.name}><bdi>{title.name}</bdi></span>
               {muted && <BellOff className={s.sign} role="img" aria-label={t`Muted`} />}
               {c.lastAtMs > 0 && <time className={s.time} dateTime={new Date(c.lastAtMs).toISOString()}>{shortTime(c.lastAtMs, now)}</time>}
             </span>
@@ -52,7 +52,7 @@ function Preview({ c, selected }: { c: Summary; selected: boolean }): ReactNode 
   if (first !== undefined) return <Typing conversation={c.id} first={first} more={users.length - 1} />
   const draft = c.mine.draft ?? ""
   if (draft !== "" && !selected) return <><span className={s.draft}><Trans>Draft:</Trans></span> {draft.slice(0, 200)}</>
-  if (c.last === undefined) return c.member ? null : <Trans>You are not a member any more</Trans>
+  if (c.last === undefined) return c.member ? null : <Trans>You are no longer a member</Trans>
   if (c.last.kind === "event") return <EventPreview />
   return (
     <>
@@ -64,7 +64,7 @@ function Preview({ c, selected }: { c: Summary; selected: boolean }): ReactNode 
 }
 
 function Typing({ conversation, first, more }: { conversation: string; first: string; more: number }) {
-  const name = nameOf(useUser(first))
+  const name = useName(first)
   const group = conversation.startsWith("grp:")
   return (
     <span className={s.typing}>
@@ -74,11 +74,11 @@ function Typing({ conversation, first, more }: { conversation: string; first: st
 }
 
 function Sender({ id, own }: { id: string; own: boolean }) {
-  const name = nameOf(useUser(own || id === "" ? undefined : id))
+  const name = useName(own || id === "" ? undefined : id)
   if (id === "") return null
   return <>{own ? <Trans>You</Trans> : <bdi>{name}</bdi>}: </>
 }
 
 function EventPreview() {
-  return <Trans>The group changed</Trans>
+  return <Trans>Group updated</Trans>
 }

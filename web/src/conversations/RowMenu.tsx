@@ -20,7 +20,7 @@ export function RowMenu({ c, muted }: { c: Summary; muted: boolean }) {
   const unread = c.unread > 0 || c.markedUnread
   const hide = (hidden: boolean): void => {
     run(at.setMyState({ hidden }).then(() => {
-      if (hidden) toast(t`Hidden until the next message`, { action: { label: t`Undo`, run: () => run(at.setMyState({ hidden: false })) } })
+      if (hidden) toast(t`Hidden until there is a new message`, { action: { label: t`Undo`, run: () => run(at.setMyState({ hidden: false })) } })
     }))
   }
   const read = (): void => run(Promise.all([c.unread > 0 ? at.markRead(c.head) : undefined, c.markedUnread ? at.setMyState({ unread: false }) : undefined]).then(() => undefined))

@@ -32,7 +32,7 @@ export function useTitle(conversation: string): Title {
   const { url } = usePicture(isUpload(image) ? { id: image, conversation: "", seq: 0 } : undefined, true)
   if (group) return { id: conversation, name: summary?.title || t`Group`, picture: undefined, kind: "group", peer: "", online: undefined, lastSeenAtMs: 0 }
   if (peer === "") return { id: conversation, name: t`Saved messages`, picture: undefined, kind: "saved", peer: "", online: undefined, lastSeenAtMs: 0 }
-  return { id: peer, name: remark || nameOf(user), picture: url, kind: "dm", peer, online: presence?.online, lastSeenAtMs: presence?.lastSeenAtMs ?? 0 }
+  return { id: peer, name: nameOf(user, remark), picture: url, kind: "dm", peer, online: presence?.online, lastSeenAtMs: presence?.lastSeenAtMs ?? 0 }
 }
 
 /** The other of a dm, by its id alone; "" of a group and of one's own notes. */

@@ -3,7 +3,7 @@ import { Bell, Inbox, MessagesSquare, Pencil, Plus, Search, Trash2 } from "lucid
 import { useState, type ReactNode } from "react"
 import { density, theme } from "../theme.js"
 import {
-  Avatar, Badge, Button, Checkbox, Choice, Confirm, ContextMenu, Dialog, Dot, Empty, ErrorNote, Field, IconButton, Loading, Menu, MenuCheck, MenuItem, MenuLine, Note, Popover, Select,
+  Avatar, Badge, Button, Checkbox, Choice, Confirm, ContextMenu, Dialog, Dot, Empty, ErrorNote, Field, IconButton, Loading, Menu, MenuCheck, MenuItem, MenuLine, MenuTile, Note, Popover, Select,
   Skeleton, Spinner, SubMenu, Switch, Tabs, Tag, TextArea, toast, Tooltip,
 } from "../ui/index.js"
 import s from "./Gallery.module.css"
@@ -163,6 +163,7 @@ function Above() {
       <MenuCheck checked={check} onChange={setCheck}>Pinned</MenuCheck>
       <SubMenu icon={<Bell />} label="Mute"><MenuItem>For an hour</MenuItem><MenuItem>For a week</MenuItem></SubMenu>
       <MenuItem disabled>Disabled</MenuItem>
+      <MenuTile label="React with a thumb" onClick={() => undefined}>👍</MenuTile>
       <MenuLine />
       <MenuItem icon={<Trash2 />} danger>Delete</MenuItem>
     </>
@@ -176,8 +177,8 @@ function Above() {
       <Button onClick={() => setOpen("confirm")}>Confirm</Button>
       <Button onClick={() => setOpen("danger")}>Confirm, refused</Button>
       <Button onClick={() => toast("Copied")}>Toast</Button>
-      <Button onClick={() => toast("Hidden until the next message", { action: { label: "Undo", run: () => undefined } })}>Toast, undo</Button>
-      <Button onClick={() => toast("There is no connection.", { tone: "error" })}>Toast, error</Button>
+      <Button onClick={() => toast("Hidden until there is a new message", { action: { label: "Undo", run: () => undefined } })}>Toast, undo</Button>
+      <Button onClick={() => toast("No connection.", { tone: "error" })}>Toast, error</Button>
       <Dialog open={open === "dialog"} onClose={close} title="Rename the group" about="Everybody in it sees the name." actions={<><Button onClick={close}>Cancel</Button><Button look="primary" onClick={close}>Rename</Button></>}>
         <Field label="Name" defaultValue="Hiking on Sunday" />
       </Dialog>
@@ -201,8 +202,8 @@ function Notes() {
         <Spinner /><Spinner small />
         <div className={s.narrow}><Skeleton lines={3} /></div><Skeleton round />
         <div className={s.box}><Loading /></div>
-        <div className={s.box}><Empty icon={<Inbox />} title="All is read" /></div>
-        <div className={s.box}><Empty icon={<MessagesSquare />} title="No conversations yet" action={<Button look="primary">Find people</Button>}>Those that you begin, and groups that you are in, stand here.</Empty></div>
+        <div className={s.box}><Empty icon={<Inbox />} title="All caught up" /></div>
+        <div className={s.box}><Empty icon={<MessagesSquare />} title="No conversations yet" action={<Button look="primary">Find people</Button>}>Your chats and groups appear here.</Empty></div>
       </Part>
     </>
   )

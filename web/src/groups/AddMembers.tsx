@@ -21,7 +21,7 @@ export function AddMembers({ group, onClose, onDone }: { group: Group; onClose: 
     const added = r.added?.length ?? 0
     const invited = r.invited?.length ?? 0
     const passed = chosen.length - added - invited
-    const said = [added > 0 ? t`${added} added.` : "", invited > 0 ? t`${invited} invited: they decide themselves.` : "", passed > 0 ? t`${passed} could not be added, or are in already.` : ""]
+    const said = [added > 0 ? t`${added} added.` : "", invited > 0 ? t`${invited} invited. They decide whether to join.` : "", passed > 0 ? t`${passed} could not be added, or are members already.` : ""]
     toast(said.filter((x) => x !== "").join(" "))
     onDone()
     onClose()

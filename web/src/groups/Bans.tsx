@@ -30,14 +30,14 @@ export function Bans({ group, onBack }: { group: Group; onBack: () => void }) {
     await run()
   })
   const about = (b: Ban): string => {
-    const until = (b.untilMs ?? "0") === "0" ? t`for ever` : t`until ${day(b.untilMs)}`
+    const until = (b.untilMs ?? "0") === "0" ? t`forever` : t`until ${day(b.untilMs)}`
     return b.reason ? `${until} · ${b.reason}` : until
   }
   return (
     <Pane title={t`Banned`} onBack={onBack}>
       {(load.error ?? end.error) !== undefined && <ErrorNote error={load.error ?? end.error} onRetry={() => void run()} />}
       {bans === undefined && load.error === undefined && <Loading />}
-      {bans?.length === 0 && <Empty icon={<BanIcon />} title={t`Nobody is banned`}><Trans>Whom you ban from the list of members can neither be added nor join by a link.</Trans></Empty>}
+      {bans?.length === 0 && <Empty icon={<BanIcon />} title={t`Nobody is banned`}><Trans>People you ban can’t be added or join with a link. You ban someone in the list of members.</Trans></Empty>}
       <ul className={s.list}>
         {bans?.map((b) => <Person key={b.user} id={b.user} presence={false} about={about(b)} end={<Button disabled={end.pending} onClick={() => void end.run(b.user)}><Trans>End the ban</Trans></Button>} />)}
       </ul>

@@ -62,7 +62,7 @@ function OfDirect({ conversation }: { conversation: string }) {
   const saved = client.user !== "" && conversation === dm(client.user, client.user)
   return (
     <Pane title={saved ? t`Saved messages` : t`Details`} onClose={close}>
-      {saved ? <Note><Trans>What you write here is for you alone, on all your devices.</Trans></Note> : peer !== "" && <Profile user={peer} />}
+      {saved ? <Note><Trans>Only you can see what you write here, on all your devices.</Trans></Note> : peer !== "" && <Profile user={peer} />}
       <MediaDoor conversation={conversation} />
       <MyThings conversation={conversation} />
       <Lifetime conversation={conversation} may />
@@ -90,7 +90,7 @@ function OfGroup({ conversation }: { conversation: string }) {
   if (member === false) {
     return (
       <Pane title={t`Details`} onClose={close}>
-        <Note><Trans>You are not in this group any more. What was said while you were stays readable here.</Trans></Note>
+        <Note><Trans>You are no longer in this group. You can still read what was said until you left.</Trans></Note>
         <MediaDoor conversation={conversation} />
         <MyThings conversation={conversation} />
         <section className={s.block}><Clear conversation={conversation} /></section>
@@ -126,7 +126,7 @@ function GroupMain({ group, onPage, onClose, onChanged }: { group: Group; onPage
       <div className={s.top}>
         <GroupFace id={id} name={group.name} picture={group.picture} size="xl" />
         <h2 className={s.name}><bdi>{group.name}</bdi></h2>
-        <p className={s.quiet}><Plural value={group.members} one="# member" other="# members" />{group.whoMayPost === "GROUP_POWER_ADMINS" && <> · <Trans>only admins write</Trans></>}{group.mutedAll === true && <> · <Trans>all are muted</Trans></>}</p>
+        <p className={s.quiet}><Plural value={group.members} one="# member" other="# members" />{group.whoMayPost === "GROUP_POWER_ADMINS" && <> · <Trans>only admins can write</Trans></>}{group.mutedAll === true && <> · <Trans>all are muted</Trans></>}</p>
         {group.description && <p className={s.description}>{group.description}</p>}
       </div>
       {group.announcement && <section className={s.notice}><h3><Megaphone aria-hidden="true" className="visually-hidden" /><Trans>Announcement</Trans></h3><p>{group.announcement}</p></section>}
@@ -154,13 +154,13 @@ function Extra({ of }: { of: Record<string, string> | undefined }) {
 function Manage({ group, onPage }: { group: Group; onPage: (p: Page) => void }) {
   const { t } = useLingui()
   const { list } = useJoinRequests(group.conversation)
-  const join = { JOIN_MODE_OPEN: t`open to who has a link`, JOIN_MODE_APPROVAL: t`by approval`, JOIN_MODE_INVITATION: t`by invitation only`, JOIN_MODE_UNSPECIFIED: "" }[group.join ?? "JOIN_MODE_UNSPECIFIED"]
+  const join = { JOIN_MODE_OPEN: t`anyone with a link`, JOIN_MODE_APPROVAL: t`by approval`, JOIN_MODE_INVITATION: t`by invitation only`, JOIN_MODE_UNSPECIFIED: "" }[group.join ?? "JOIN_MODE_UNSPECIFIED"]
   return (
     <section className={s.block}>
       <h3 className={s.heading}><Trans>For admins</Trans></h3>
-      <Way icon={<Settings2 />} onClick={() => onPage("settings")}><Trans>Who may do what</Trans></Way>
+      <Way icon={<Settings2 />} onClick={() => onPage("settings")}><Trans>Permissions</Trans></Way>
       <Way icon={<Link2 />} about={join} onClick={() => onPage("links")}><Trans>Invite links</Trans></Way>
-      <Way icon={<UserRoundCheck />} end={<Badge count={list.length} label={t`${list.length} waiting`} />} onClick={() => onPage("requests")}><Trans>Who asks to join</Trans></Way>
+      <Way icon={<UserRoundCheck />} end={<Badge count={list.length} label={t`${list.length} waiting`} />} onClick={() => onPage("requests")}><Trans>Requests to join</Trans></Way>
       <Way icon={<Ban />} onClick={() => onPage("bans")}><Trans>Banned</Trans></Way>
     </section>
   )
@@ -176,7 +176,7 @@ function Clear({ conversation }: { conversation: string }) {
     <>
       <Way icon={<Eraser />} disabled={head === 0} onClick={() => setAsking(true)}><Trans>Clear the history for me</Trans></Way>
       <Confirm open={asking} onClose={() => setAsking(false)} title={t`Clear the history?`} action={t`Clear for me`} danger onConfirm={() => client.conversation(conversation).setMyState({ clearedBelow: String(head + 1) })}>
-        <Trans>All that was said here up to now is gone on all your devices, for ever. Others keep it.</Trans>
+        <Trans>Everything said here so far is deleted from all your devices for good. Others keep it.</Trans>
       </Confirm>
     </>
   )
@@ -201,12 +201,12 @@ function Ends({ group }: { group: Group }) {
     <section className={s.block}>
       <Clear conversation={conversation} />
       {may.leave && <Way icon={<LogOut />} danger onClick={() => setAsking("leave")}><Trans>Leave the group</Trans></Way>}
-      {may.own && <Way icon={<Trash2 />} danger onClick={() => setAsking("dismiss")}><Trans>Dismiss the group</Trans></Way>}
+      {may.own && <Way icon={<Trash2 />} danger onClick={() => setAsking("dismiss")}><Trans>Close the group</Trans></Way>}
       <Confirm open={asking === "leave"} onClose={() => setAsking(undefined)} title={t`Leave ${name}?`} action={t`Leave`} danger onConfirm={leave}>
-        <Trans>You get nothing more of it. What was said until now stays readable for you.</Trans>
+        <Trans>You get no new messages from it. You can still read what was said so far.</Trans>
       </Confirm>
-      <Confirm open={asking === "dismiss"} onClose={() => setAsking(undefined)} title={t`Dismiss ${name}?`} action={t`Dismiss for everybody`} danger onConfirm={dismiss}>
-        <Plural value={group.members} one="You are its only member. Nobody can come back." other="All # members are out, and nobody can come back. What was said stays readable for them. To go without that, hand the group over first." />
+      <Confirm open={asking === "dismiss"} onClose={() => setAsking(undefined)} title={t`Close ${name}?`} action={t`Close for everyone`} danger onConfirm={dismiss}>
+        <Plural value={group.members} one="You are its only member. Nobody can come back." other="All # members leave, and nobody can come back. They can still read what was said. If you only want to leave, make someone else the owner first." />
       </Confirm>
     </section>
   )

@@ -4,7 +4,7 @@ import { useAction, useClient } from "@skein-im/react"
 import { Button, ErrorNote, Field, TextArea } from "../ui/index.js"
 import { isOf, useFieldError } from "../people/says.js"
 import { Pane } from "./Pane.js"
-import { PicturePicker } from "./PicturePicker.js"
+import { PicturePicker } from "../people/PicturePicker.js"
 import type { Group } from "./powers.js"
 import s from "./Groups.module.css"
 
@@ -39,10 +39,10 @@ export function GroupAbout({ group, onBack, onDone }: { group: Group; onBack: ()
   return (
     <Pane title={t`Edit the group`} onBack={onBack}>
       <form className={s.form} onSubmit={submit}>
-        <PicturePicker id={conversation} name={name} picture={picture} onChange={setPicture} error={fieldError(save.error, "picture")} />
+        <PicturePicker group id={conversation} name={name} picture={picture} onChange={setPicture} error={fieldError(save.error, "picture")} />
         <Field label={t`Name`} value={name} onChange={(e) => setName(e.currentTarget.value)} required maxLength={64} error={fieldError(save.error, "name")} />
         <TextArea label={t`Description`} value={description} onChange={(e) => setDescription(e.currentTarget.value)} maxLength={500} placeholder={t`What the group is for`} error={fieldError(save.error, "description")} />
-        <TextArea label={t`Announcement`} value={announcement} onChange={(e) => setAnnouncement(e.currentTarget.value)} maxLength={2000} placeholder={t`What all members should know now`} error={fieldError(save.error, "announcement")} />
+        <TextArea label={t`Announcement`} value={announcement} onChange={(e) => setAnnouncement(e.currentTarget.value)} maxLength={2000} placeholder={t`Something all members should know`} error={fieldError(save.error, "announcement")} />
         {save.error !== undefined && !fields.some((f) => isOf(save.error, f)) && <ErrorNote error={save.error} />}
         <Button look="primary" submit wide busy={save.pending}><Trans>Save</Trans></Button>
       </form>

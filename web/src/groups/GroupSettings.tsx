@@ -21,31 +21,31 @@ export function GroupSettings({ group, onBack, onDone }: { group: Group; onBack:
   const steps = [0, 5, 10, 30, spans.minute, 5 * spans.minute, spans.hour]
   const slowAll = steps.includes(slow) ? steps : [...steps, slow].sort((a, b) => a - b)
   return (
-    <Pane title={t`Who may do what`} onBack={onBack}>
+    <Pane title={t`Permissions`} onBack={onBack}>
       {set.error !== undefined && <ErrorNote error={set.error} />}
       <section className={s.block}>
-        <h3 className={s.heading}><Trans>All members may …</Trans></h3>
-        <Switch label={t`Write`} about={t`Off: only admins write, as in a channel. All may still react.`} checked={group.whoMayPost !== "GROUP_POWER_ADMINS"} onChange={(all) => void set.run({ whoMayPost: power(all) })} disabled={set.pending} />
+        <h3 className={s.heading}><Trans>All members can</Trans></h3>
+        <Switch label={t`Write`} about={t`When off, only admins can write, as in a channel. Everyone can still react.`} checked={group.whoMayPost !== "GROUP_POWER_ADMINS"} onChange={(all) => void set.run({ whoMayPost: power(all) })} disabled={set.pending} />
         <Switch label={t`Add people`} checked={group.whoMayAdd === "GROUP_POWER_ALL"} onChange={(all) => void set.run({ whoMayAdd: power(all) })} disabled={set.pending} />
         <Switch label={t`Pin messages`} checked={group.whoMayPin === "GROUP_POWER_ALL"} onChange={(all) => void set.run({ whoMayPin: power(all) })} disabled={set.pending} />
-        <Switch label={t`Mention everybody`} about={t`With @all and @here.`} checked={group.whoMayMentionAll === "GROUP_POWER_ALL"} onChange={(all) => void set.run({ whoMayMentionAll: power(all) })} disabled={set.pending} />
+        <Switch label={t`Mention everyone`} about={t`With @all and @here.`} checked={group.whoMayMentionAll === "GROUP_POWER_ALL"} onChange={(all) => void set.run({ whoMayMentionAll: power(all) })} disabled={set.pending} />
       </section>
       <section className={s.block}>
         <h3 className={s.heading}><Trans>Quiet</Trans></h3>
-        <Switch label={t`Mute all for now`} about={t`Nobody but admins writes or reacts until you switch it off.`} checked={group.mutedAll === true} onChange={(mutedAll) => void set.run({ mutedAll })} disabled={set.pending} />
+        <Switch label={t`Mute all for now`} about={t`Only admins can write or react until you turn this off.`} checked={group.mutedAll === true} onChange={(mutedAll) => void set.run({ mutedAll })} disabled={set.pending} />
         <div className={s.gap} />
-        <Select label={t`Slow mode: a member writes at most`} value={String(slow)} disabled={set.pending} onChange={(v) => void set.run({ slowModeS: Number(v) })}
-          options={slowAll.map((seconds) => ({ value: String(seconds), label: seconds === 0 ? t`as often as they like` : t`once in ${span(seconds)}` }))} />
+        <Select label={t`Slow mode: each member can write`} value={String(slow)} disabled={set.pending} onChange={(v) => void set.run({ slowModeS: Number(v) })}
+          options={slowAll.map((seconds) => ({ value: String(seconds), label: seconds === 0 ? t`as often as they like` : t`once every ${span(seconds)}` }))} />
       </section>
       <section className={s.form}>
-        <Choice label={t`How somebody joins`} value={group.join ?? "JOIN_MODE_INVITATION"} disabled={set.pending} onChange={(join) => void set.run({ join })} options={[
-          { value: "JOIN_MODE_INVITATION", label: t`A member adds them`, about: t`Invite links do nothing.` },
+        <Choice label={t`How people join`} value={group.join ?? "JOIN_MODE_INVITATION"} disabled={set.pending} onChange={(join) => void set.run({ join })} options={[
+          { value: "JOIN_MODE_INVITATION", label: t`Members add them`, about: t`Invite links are off.` },
           { value: "JOIN_MODE_APPROVAL", label: t`With a link, and an admin lets them in` },
           { value: "JOIN_MODE_OPEN", label: t`With a link, at once` },
         ]} />
-        <Choice label={t`What new members see`} value={group.history ?? "GROUP_HISTORY_FROM_JOINING"} disabled={set.pending} onChange={(history) => void set.run({ history })} options={[
-          { value: "GROUP_HISTORY_FROM_JOINING", label: t`What is said from then on` },
-          { value: "GROUP_HISTORY_ALL", label: t`Everything that was said before, too` },
+        <Choice label={t`New members see`} value={group.history ?? "GROUP_HISTORY_FROM_JOINING"} disabled={set.pending} onChange={(history) => void set.run({ history })} options={[
+          { value: "GROUP_HISTORY_FROM_JOINING", label: t`Messages sent after they join` },
+          { value: "GROUP_HISTORY_ALL", label: t`All earlier messages, too` },
         ]} />
       </section>
     </Pane>

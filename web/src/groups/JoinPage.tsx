@@ -57,8 +57,8 @@ function Join({ token }: { token: string }) {
     // Who just registered on the page of the link said already that they come.
     if (invited !== undefined && invited.approval !== true && takeIntent(token)) void runJoin()
   }, [invited, runJoin, token])
-  if (look.error?.code === "not_found") return <Empty icon={<Link2Off />} title={t`This link does not work any more`}><Trans>It ended, was used up or taken back. Ask who sent it for another one.</Trans></Empty>
-  if (look.error?.code === "permission_denied") return <Empty icon={<Link2Off />} title={t`You cannot join by this link`}><Trans>The group does not let you in.</Trans></Empty>
+  if (look.error?.code === "not_found") return <Empty icon={<Link2Off />} title={t`This link does not work any more`}><Trans>It has expired, been used up or been revoked. Ask for a new one.</Trans></Empty>
+  if (look.error?.code === "permission_denied") return <Empty icon={<Link2Off />} title={t`You can’t join with this link`}><Trans>This group can’t be joined with your account.</Trans></Empty>
   if (look.error !== undefined) return <div className={s.card}><ErrorNote error={look.error} onRetry={() => void run()} /></div>
   if (invited === undefined) return <Loading />
   const submit = (e: FormEvent): void => {
@@ -77,14 +77,14 @@ function Join({ token }: { token: string }) {
           </>
         ) : asked !== "" ? (
           <>
-            <Note tone="success"><Trans>You asked to join. When an admin lets you in, the group stands in your list.</Trans></Note>
-            <Button busy={withdraw.pending} onClick={() => void withdraw.run()}><Trans>Take it back</Trans></Button>
+            <Note tone="success"><Trans>Request sent. The group appears in your list once an admin lets you in.</Trans></Note>
+            <Button busy={withdraw.pending} onClick={() => void withdraw.run()}><Trans>Withdraw request</Trans></Button>
             {withdraw.error !== undefined && <ErrorNote error={withdraw.error} />}
           </>
         ) : (
           <form onSubmit={submit}>
-            <TextArea label={t`A few words for the admins`} value={text} onChange={(e) => setText(e.currentTarget.value)} maxLength={200} placeholder={t`Who you are, and what brings you`} error={fieldError(ask.error, "text")} />
-            {inAlready ? <Note><Trans>You are in this group already.</Trans> <Button look="quiet" onClick={() => void join.run()}><Trans>Open it</Trans></Button></Note> : ask.error !== undefined && !isOf(ask.error, "text") && <ErrorNote error={ask.error} />}
+            <TextArea label={t`Message to the admins`} value={text} onChange={(e) => setText(e.currentTarget.value)} maxLength={200} placeholder={t`Who you are, and why you want to join`} error={fieldError(ask.error, "text")} />
+            {inAlready ? <Note><Trans>You are already in this group.</Trans> <Button look="quiet" onClick={() => void join.run()}><Trans>Open it</Trans></Button></Note> : ask.error !== undefined && !isOf(ask.error, "text") && <ErrorNote error={ask.error} />}
             <Button look="primary" wide submit busy={ask.pending}><Trans>Ask to join</Trans></Button>
           </form>
         )}

@@ -32,10 +32,10 @@ export function JoinRequests({ group, onBack }: { group: Group; onBack: () => vo
   const { t } = useLingui()
   const { list, known, load } = useJoinRequests(group.conversation)
   return (
-    <Pane title={t`Who asks to join`} onBack={onBack}>
+    <Pane title={t`Requests to join`} onBack={onBack}>
       {load.error !== undefined && <ErrorNote error={load.error} onRetry={() => void load.run()} />}
       {!known && load.error === undefined && <Loading />}
-      {known && list.length === 0 && <Empty icon={<UserRoundCheck />} title={t`Nobody is waiting`}><Trans>Who has an invite link and asks to join is here, if admins let people in.</Trans></Empty>}
+      {known && list.length === 0 && <Empty icon={<UserRoundCheck />} title={t`Nobody is waiting`}><Trans>Requests to join with an invite link appear here.</Trans></Empty>}
       <ul className={s.list}>{list.map((r) => <One key={r.user} conversation={group.conversation} r={r} onDone={() => void load.run()} />)}</ul>
     </Pane>
   )
@@ -50,11 +50,11 @@ function One({ conversation, r, onDone }: { conversation: string; r: JoinRequest
     onDone()
   })
   return (
-    <Person id={r.user} presence={false} about={<Trans>asks since {day(r.createdAtMs)}</Trans>}>
+    <Person id={r.user} presence={false} about={<Trans>asked on {day(r.createdAtMs)}</Trans>}>
       {r.text && <p className={s.quote}>{r.text}</p>}
       <div className={s.answer}>
         <Button look="primary" busy={answer.pending} onClick={() => void answer.run(true)}><Trans>Let in</Trans></Button>
-        <Button disabled={answer.pending} onClick={() => void answer.run(false)}><Trans>Refuse</Trans></Button>
+        <Button disabled={answer.pending} onClick={() => void answer.run(false)}><Trans>Decline</Trans></Button>
         {answer.error !== undefined && <ErrorNote error={answer.error} />}
       </div>
     </Person>

@@ -35,14 +35,14 @@ export function Links({ group, onBack, onDone }: { group: Group; onBack: () => v
     <Pane title={t`Invite links`} onBack={onBack} end={may.links && <Button look="quiet" icon={<Plus />} onClick={() => setMaking(true)}><Trans>New link</Trans></Button>}>
       {!may.links && (
         <>
-          <Note tone="warning"><Trans>Members are added here; links do nothing. Let people in by a link?</Trans></Note>
-          <Button look="primary" busy={open.pending} onClick={() => void open.run()}><Trans>Open it to who has a link</Trans></Button>
+          <Note tone="warning"><Trans>Only members can add people here; links are off. Turn links on?</Trans></Note>
+          <Button look="primary" busy={open.pending} onClick={() => void open.run()}><Trans>Turn links on</Trans></Button>
           {open.error !== undefined && <ErrorNote error={open.error} />}
         </>
       )}
       {load.error !== undefined && <ErrorNote error={load.error} onRetry={() => void run()} />}
       {links === undefined && load.error === undefined && <Loading />}
-      {links?.length === 0 && may.links && <Note><Trans>There is no link yet. Whoever has one {group.join === "JOIN_MODE_APPROVAL" ? t`can ask to join` : t`joins at once`}.</Trans></Note>}
+      {links?.length === 0 && may.links && <Note><Trans>There is no link yet. Anyone who has one {group.join === "JOIN_MODE_APPROVAL" ? t`can ask to join` : t`joins at once`}.</Trans></Note>}
       {links?.map((l) => <One key={l.code} link={l} name={group.name} onGone={() => void run()} />)}
       {making && <MakeLink conversation={conversation} onClose={() => setMaking(false)} onMade={(l) => setLinks([l, ...(links ?? [])])} />}
     </Pane>
@@ -58,7 +58,7 @@ function One({ link, name, onGone }: { link: Link; name: string; onGone: () => v
   const [asking, setAsking] = useState(false)
   const address = addressOf(link.code)
   const copy = async (): Promise<void> => {
-    await navigator.clipboard.writeText(address).then(() => toast(t`The link is copied.`), () => toast(t`The browser does not let it be copied. Select the address and copy it.`, { tone: "error" }))
+    await navigator.clipboard.writeText(address).then(() => toast(t`Link copied.`), () => toast(t`Your browser doesn’t allow copying. Select the text and copy it.`, { tone: "error" }))
   }
   const end = async (): Promise<void> => {
     await client.call("skein.v1.GroupService/RevokeInviteLink", { conversation: link.conversation, code: link.code })
@@ -69,7 +69,7 @@ function One({ link, name, onGone }: { link: Link; name: string; onGone: () => v
     <section className={s.link}>
       <p className={s.address}>{address}</p>
       <p className={s.quiet}>
-        <Plural value={uses} _0="Nobody came by it yet" one="# came by it" other="# came by it" />
+        <Plural value={uses} _0="Not used yet" one="Used once" other="Used # times" />
         {(link.maxUses ?? 0) > 0 && <> · <Trans>at most {link.maxUses}</Trans></>}
         {link.expiresAtMs !== undefined && link.expiresAtMs !== "0" && <> · <Trans>until {day(link.expiresAtMs)}</Trans></>}
         {link.guests === true && <> · <Trans>also for guests</Trans></>}
@@ -82,7 +82,7 @@ function One({ link, name, onGone }: { link: Link; name: string; onGone: () => v
         {"share" in navigator && <IconButton label={t`Share`} onClick={() => void navigator.share({ title: name, url: address }).catch(() => undefined)}><Share2 /></IconButton>}
         <IconButton label={t`End this link`} look="danger" onClick={() => setAsking(true)}><Trash2 /></IconButton>
       </div>
-      <Confirm open={asking} onClose={() => setAsking(false)} title={t`End this link?`} action={t`End it`} danger onConfirm={end}><Trans>Nobody can come by it any more. Who joined by it stays.</Trans></Confirm>
+      <Confirm open={asking} onClose={() => setAsking(false)} title={t`End this link?`} action={t`End it`} danger onConfirm={end}><Trans>Nobody can use it any more. Those who joined with it stay.</Trans></Confirm>
     </section>
   )
 }
@@ -103,11 +103,11 @@ function MakeLink({ conversation, onClose, onMade }: { conversation: string; onC
   })
   const named = ["expires_at_ms", "max_uses"]
   return (
-    <Dialog open onClose={onClose} size="s" title={t`New link`} actions={<><Button onClick={onClose}><Trans>Cancel</Trans></Button><Button look="primary" busy={make.pending} onClick={() => void make.run()}><Trans>Make the link</Trans></Button></>}>
+    <Dialog open onClose={onClose} size="s" title={t`New link`} actions={<><Button onClick={onClose}><Trans>Cancel</Trans></Button><Button look="primary" busy={make.pending} onClick={() => void make.run()}><Trans>Create link</Trans></Button></>}>
       <div className={s.form}>
         <Select label={t`It holds for`} value={lasts} onChange={setLasts} options={[spans.hour, spans.day, spans.week, 4 * spans.week, 0].map((seconds) => ({ value: String(seconds), label: seconds === 0 ? t`ever` : span(seconds) }))} />
         <Field label={t`For how many people`} type="number" inputMode="numeric" min={1} max={1_000_000} value={uses} onChange={(e) => setUses(e.currentTarget.value)} placeholder={t`any number`} error={fieldError(make.error, "max_uses")} />
-        <Switch label={t`Also for guests`} about={t`People without an account, where the server takes them.`} checked={guests} onChange={setGuests} />
+        <Switch label={t`Also for guests`} about={t`People without an account, where the server allows them.`} checked={guests} onChange={setGuests} />
         {make.error !== undefined && !named.some((f) => isOf(make.error, f)) && <ErrorNote error={make.error} />}
       </div>
     </Dialog>

@@ -43,7 +43,7 @@ export function MemberMenu({ group, member, muted, trigger, onProfile, onChanged
             {own && !guest && (role === "ROLE_ADMIN"
               ? <MenuItem icon={<ShieldOff />} onClick={() => setRole("ROLE_MEMBER")}><Trans>Make a member</Trans></MenuItem>
               : <MenuItem icon={<ShieldCheck />} onClick={() => setRole("ROLE_ADMIN")}><Trans>Make an admin</Trans></MenuItem>)}
-            {own && !guest && <MenuItem icon={<Crown />} onClick={() => setAsked("transfer")}><Trans>Hand the group over</Trans></MenuItem>}
+            {own && !guest && <MenuItem icon={<Crown />} onClick={() => setAsked("transfer")}><Trans>Transfer ownership</Trans></MenuItem>}
             {muted ? <MenuItem icon={<Mic />} onClick={() => mute(0)}><Trans>Let them write again</Trans></MenuItem> : (
               <SubMenu icon={<MicOff />} label={t`Mute`}>
                 {[spans.hour, spans.day, spans.week, 4 * spans.week].map((seconds) => <MenuItem key={seconds} onClick={() => mute(seconds)}>{span(seconds)}</MenuItem>)}
@@ -56,13 +56,13 @@ export function MemberMenu({ group, member, muted, trigger, onProfile, onChanged
         )}
       </Menu>
       <Confirm open={asked === "remove"} onClose={close} title={t`Remove ${name}?`} action={t`Remove`} danger onConfirm={() => done(client.call("skein.v1.GroupService/RemoveMembers", { conversation, users: [user] }))}>
-        <Trans>They are out of the group, and can be added again.</Trans>
+        <Trans>They leave the group, and can be added again.</Trans>
       </Confirm>
-      <Confirm open={asked === "transfer"} onClose={close} title={t`Hand the group over to ${name}?`} action={t`Hand over`} danger onConfirm={() => done(client.call("skein.v1.GroupService/TransferOwnership", { conversation, user }))}>
-        <Trans>They own the group then, and you are an admin. Only they can give it back.</Trans>
+      <Confirm open={asked === "transfer"} onClose={close} title={t`Make ${name} the owner?`} action={t`Make owner`} danger onConfirm={() => done(client.call("skein.v1.GroupService/TransferOwnership", { conversation, user }))}>
+        <Trans>They become the owner and you become an admin. Only they can give it back.</Trans>
       </Confirm>
       {asked === "ban" && <BanDialog conversation={conversation} user={user} name={name} onClose={close} onDone={onChanged} />}
-      {asked === "nickname" && <NicknameDialog conversation={conversation} user={user} now={member.nickname ?? ""} title={t`What ${name} is called here`} onClose={close} onDone={onChanged} />}
+      {asked === "nickname" && <NicknameDialog conversation={conversation} user={user} now={member.nickname ?? ""} title={t`Nickname for ${name}`} onClose={close} onDone={onChanged} />}
     </>
   )
 }
@@ -80,10 +80,10 @@ function BanDialog({ conversation, user, name, onClose, onDone }: { conversation
     onClose()
   })
   return (
-    <Dialog open onClose={onClose} size="s" title={t`Ban ${name}?`} about={t`They are out, and can neither be added nor join by a link.`} actions={<><Button onClick={onClose}><Trans>Cancel</Trans></Button><Button look="danger" busy={ban.pending} onClick={() => void ban.run()}><Trans>Ban</Trans></Button></>}>
+    <Dialog open onClose={onClose} size="s" title={t`Ban ${name}?`} about={t`They leave the group, and can’t be added or join with a link.`} actions={<><Button onClick={onClose}><Trans>Cancel</Trans></Button><Button look="danger" busy={ban.pending} onClick={() => void ban.run()}><Trans>Ban</Trans></Button></>}>
       <div className={s.form}>
         <Select label={t`For`} value={lasts} onChange={setLasts} options={[{ value: "0", label: t`ever` }, ...[spans.day, spans.week, 4 * spans.week].map((seconds) => ({ value: String(seconds), label: span(seconds) }))]} />
-        <Field label={t`Why`} value={reason} onChange={(e) => setReason(e.currentTarget.value)} maxLength={200} hint={t`All members see it.`} error={fieldError(ban.error, "reason")} />
+        <Field label={t`Why`} value={reason} onChange={(e) => setReason(e.currentTarget.value)} maxLength={200} hint={t`Visible to all members.`} error={fieldError(ban.error, "reason")} />
         {ban.error !== undefined && !isOf(ban.error, "reason") && <ErrorNote error={ban.error} />}
       </div>
     </Dialog>

@@ -65,7 +65,7 @@ export function Members({ group, few = false, onAll, onChanged }: { group: Group
       )}
       {error !== undefined && <ErrorNote error={error} onRetry={again} />}
       {shown === undefined && error === undefined && <Loading />}
-      {shown?.members.length === 0 && shown.next === "" && <Note><Trans>No member is found by that.</Trans></Note>}
+      {shown?.members.length === 0 && shown.next === "" && <Note><Trans>No matching members.</Trans></Note>}
       <ul className={s.list}>{(few ? shown?.members.slice(0, some) : shown?.members)?.map((m) => <Line key={m.user} group={group} m={m} onOpen={() => setProfile(m.user)} onChanged={changed} />)}</ul>
       {few ? group.members > some && <Button look="quiet" className={s.more} onClick={onAll}><Trans>All {group.members} members</Trans></Button> : (shown?.next ?? "") !== "" && <Button look="quiet" className={s.more} busy={pending} onClick={more}><Trans>Show more</Trans></Button>}
       {adding && <AddMembers group={group} onClose={() => setAdding(false)} onDone={changed} />}
@@ -87,6 +87,6 @@ function Line({ group, m, onOpen, onChanged }: { group: Group; m: Member; onOpen
       {muted && <Tooltip text={t`Muted until ${day(m.mutedUntilMs)}`}><span role="img" aria-label={t`Muted until ${day(m.mutedUntilMs)}`}><MicOff /></span></Tooltip>}
     </>
   )
-  const menu = <MemberMenu group={group} member={m} muted={muted} onProfile={onOpen} onChanged={onChanged} trigger={<IconButton label={t`What to do with this member`} tooltip={false}><EllipsisVertical /></IconButton>} />
+  const menu = <MemberMenu group={group} member={m} muted={muted} onProfile={onOpen} onChanged={onChanged} trigger={<IconButton label={t`Member actions`} tooltip={false}><EllipsisVertical /></IconButton>} />
   return <Person id={m.user} nickname={m.nickname} mark={mark} onOpen={onOpen} end={m.user === client.user ? undefined : menu} />
 }

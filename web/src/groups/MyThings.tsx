@@ -28,11 +28,11 @@ export function MyThings({ conversation, children }: { conversation: string; chi
       {set.error !== undefined && <ErrorNote error={set.error} />}
       <Mute until={mine?.mutedUntilMs ?? 0} now={client.serverTimeMs()} onChange={(until) => void set.run({ mutedUntilMs: String(until) })} />
       <PushLevel now={mine?.pushLevel} onChange={(pushLevel) => void set.run({ pushLevel })} />
-      <div className={s.switched}><Pin aria-hidden="true" /><Switch label={t`Keep it above the others`} checked={mine?.pinned === true} onChange={(pinned) => void set.run({ pinned })} /></div>
+      <div className={s.switched}><Pin aria-hidden="true" /><Switch label={t`Keep at the top`} checked={mine?.pinned === true} onChange={(pinned) => void set.run({ pinned })} /></div>
       {children}
       <Way icon={<Folder />} end={mine?.folder || t`none`} onClick={() => setFiling(true)}><Trans>Folder</Trans></Way>
       <Way icon={<MailWarning />} disabled={summary?.markedUnread === true} onClick={() => void set.run({ unread: true })}><Trans>Mark as unread</Trans></Way>
-      <Way icon={<EyeOff />} about={t`Until somebody writes here again`} onClick={() => void set.run({ hidden: true }).then(() => go("/"))}><Trans>Hide from the list</Trans></Way>
+      <Way icon={<EyeOff />} about={t`Until there is a new message`} onClick={() => void set.run({ hidden: true }).then(() => go("/"))}><Trans>Hide from the list</Trans></Way>
       {filing && <FolderDialog now={mine?.folder ?? ""} onClose={() => setFiling(false)} save={(folder) => client.conversation(conversation).setMyState({ folder })} />}
     </section>
   )
@@ -55,7 +55,7 @@ function Mute({ until, now, onChange }: { until: number; now: number; onChange: 
     <Menu trigger={trigger}>
       {muted && <MenuItem icon={<Bell />} onClick={() => onChange(0)}><Trans>Notify me again</Trans></MenuItem>}
       {[spans.hour, 8 * spans.hour, spans.day, spans.week].map((seconds) => <MenuItem key={seconds} icon={<Timer />} onClick={() => onChange(now + seconds * 1000)}><Trans>Mute for {span(seconds)}</Trans></MenuItem>)}
-      <MenuItem icon={<BellOff />} onClick={() => onChange(forEver)}><Trans>Mute for ever</Trans></MenuItem>
+      <MenuItem icon={<BellOff />} onClick={() => onChange(forEver)}><Trans>Mute forever</Trans></MenuItem>
     </Menu>
   )
 }
@@ -73,11 +73,11 @@ function FolderDialog({ now, save, onClose }: { now: string; save: (folder: stri
   })
   return (
     <Dialog
-      open onClose={onClose} size="s" title={t`Folder`} about={t`A folder is there as long as a conversation is in it.`}
-      actions={<>{now !== "" && <Button onClick={() => void put.run("")}><Trans>Take it out</Trans></Button>}<Button look="primary" busy={put.pending} onClick={() => void put.run(name.trim())}><Trans>Save</Trans></Button></>}
+      open onClose={onClose} size="s" title={t`Folder`} about={t`A folder exists as long as there is a conversation in it.`}
+      actions={<>{now !== "" && <Button onClick={() => void put.run("")}><Trans>Remove it</Trans></Button>}<Button look="primary" busy={put.pending} onClick={() => void put.run(name.trim())}><Trans>Save</Trans></Button></>}
     >
       <form className={s.form} onSubmit={(e) => { e.preventDefault(); void put.run(name.trim()) }}>
-        <Field label={t`Name of the folder`} value={name} onChange={(e) => setName(e.currentTarget.value)} maxLength={64} autoFocus error={fieldError(put.error, "folder")} />
+        <Field label={t`Folder name`} value={name} onChange={(e) => setName(e.currentTarget.value)} maxLength={64} autoFocus error={fieldError(put.error, "folder")} />
         {folders.length > 0 && <div className={s.buttons}>{folders.map((f) => <Button key={f} icon={<Folder />} onClick={() => void put.run(f)}>{f}</Button>)}</div>}
         {put.error !== undefined && !isOf(put.error, "folder") && <ErrorNote error={put.error} />}
       </form>

@@ -6,7 +6,7 @@ import { Button, ErrorNote, Field, toast } from "../ui/index.js"
 import { Frame } from "../people/PeoplePage.js"
 import { isOf, useFieldError } from "../people/says.js"
 import { PickPeople } from "./PickPeople.js"
-import { PicturePicker } from "./PicturePicker.js"
+import { PicturePicker } from "../people/PicturePicker.js"
 import s from "./Groups.module.css"
 
 /** Makes a group: its name, a picture, and who is in it from the beginning. */
@@ -25,7 +25,7 @@ export function NewGroup() {
     const conversation = group.conversation
     if (picture !== "") await client.call("skein.v1.GroupService/UpdateGroup", { conversation, picture })
     const asked = invited?.length ?? 0
-    if (asked > 0) toast(t`${asked} were invited: they decide themselves.`)
+    if (asked > 0) toast(t`${asked} invited. They decide whether to join.`)
     go(`/c/${conversation}`)
   })
   const submit = (e: FormEvent): void => {
@@ -36,14 +36,14 @@ export function NewGroup() {
   return (
     <Frame title={t`New group`} onBack={() => history.back()}>
       <form className={s.form} onSubmit={submit} noValidate>
-        <PicturePicker id="new" name={name || t`Group`} picture={picture} onChange={setPicture} error={fieldError(make.error, "picture")} />
-        <Field label={t`Name of the group`} value={name} onChange={(e) => setName(e.currentTarget.value)} maxLength={64} autoFocus required autoComplete="off" error={missing && name.trim() === "" ? t`A group needs a name.` : fieldError(make.error, "name")} />
+        <PicturePicker group id="new" name={name || t`Group`} picture={picture} onChange={setPicture} error={fieldError(make.error, "picture")} />
+        <Field label={t`Group name`} value={name} onChange={(e) => setName(e.currentTarget.value)} maxLength={64} autoFocus required autoComplete="off" error={missing && name.trim() === "" ? t`Give the group a name.` : fieldError(make.error, "name")} />
         <section className={s.block}>
-          <h2 className={s.heading}><span><Trans>Who is in it</Trans></span>{members.length > 0 && <Plural value={members.length} one="# chosen" other="# chosen" />}</h2>
+          <h2 className={s.heading}><span><Trans>Members</Trans></span>{members.length > 0 && <Plural value={members.length} one="# chosen" other="# chosen" />}</h2>
           <PickPeople chosen={members} onChange={setMembers} />
         </section>
         {make.error !== undefined && !isOf(make.error, "name") && !isOf(make.error, "picture") && <ErrorNote error={make.error} />}
-        <Button look="primary" wide submit busy={make.pending}><Trans>Make the group</Trans></Button>
+        <Button look="primary" wide submit busy={make.pending}><Trans>Create group</Trans></Button>
       </form>
     </Frame>
   )

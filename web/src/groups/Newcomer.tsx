@@ -1,4 +1,4 @@
-import { Trans, useLingui } from "@lingui/react/macro"
+import { Plural, Trans, useLingui } from "@lingui/react/macro"
 import { useEffect, useState } from "react"
 import { Link } from "wouter"
 import { SkeinError } from "@skein-im/client"
@@ -29,7 +29,11 @@ export function Newcomer({ token }: { token: string }) {
   }, [token])
   const username = (typed ?? usernameOf(name)).trim().toLowerCase()
   const displayName = name.trim()
+  const [missing, setMissing] = useState(false)
+  const rule = t`3 to 32 letters, digits, dots, hyphens or underscores.`
   const { busy, error, setError, onSubmit } = useSubmit(async () => {
+    setMissing(displayName === "")
+    if (displayName === "") return
     keepIntent(token)
     if (guest) begin(await http("skein.v1.AccountService/RegisterGuest", { displayName, device: device() }), "")
     else begin(await http("skein.v1.AccountService/Register", { username, password, displayName, device: device(), stayLoggedIn: true }), username)
@@ -37,30 +41,30 @@ export function Newcomer({ token }: { token: string }) {
   const code = error instanceof SkeinError ? error.code : ""
   const named = ["username", "display_name", "password"].some((f) => isOf(error, f))
   const here = `/login?next=${encodeURIComponent(`/join/${token}`)}`
-  if (gone) return <Frame title={t`This link does not work any more`} about={<Trans>It ended, was used up or taken back. Ask who sent it for another one.</Trans>} below={<Trans>You have an account? <Link href="/login">Log in</Link></Trans>} />
+  if (gone) return <Frame title={t`This link does not work any more`} about={<Trans>It has expired, been used up or been revoked. Ask for a new one.</Trans>} below={<Trans>Already have an account? <Link href="/login">Log in</Link></Trans>} />
   const title = invited === undefined ? t`You are invited` : t`Join ${invited.name}`
   const refused = guest && (code === "permission_denied" || code === "too_large")
   return (
-    <Frame title={title} about={invited === undefined ? <Trans>Make an account here, and you see the group that you are invited to.</Trans> : <Count n={invited.members} approval={invited.approval === true} />} below={<Trans>You have an account? <Link href={here}>Log in</Link></Trans>}>
+    <Frame title={title} about={invited === undefined ? <Trans>Create an account here to see the group you are invited to.</Trans> : <Count n={invited.members} approval={invited.approval === true} />} below={<Trans>Already have an account? <Link href={here}>Log in</Link></Trans>}>
       <form onSubmit={onSubmit}>
-        <Field label={t`Your name`} value={name} onChange={(e) => setName(e.currentTarget.value)} required autoFocus maxLength={64} autoComplete="name" error={fieldError(error, "display_name")} />
+        <Field label={t`Your name`} value={name} onChange={(e) => setName(e.currentTarget.value)} required autoFocus maxLength={64} autoComplete="name" error={missing && displayName === "" ? t`Enter your name.` : fieldError(error, "display_name")} />
         {!guest && (
           <>
-            <Field label={t`User name`} value={typed ?? usernameOf(name)} onChange={(e) => setTyped(e.currentTarget.value)} required pattern="[a-zA-Z0-9_.\-]{3,32}" title={t`3 to 32 letters, digits, dots, hyphens or underscores`} autoComplete="username" autoCapitalize="none" spellCheck={false}
-              hint={t`You log in with it, and others find you by it.`} error={code === "already_exists" ? t`This user name is taken.` : fieldError(error, "username")} />
+            <Field label={t`User name`} value={typed ?? usernameOf(name)} onChange={(e) => setTyped(e.currentTarget.value)} required pattern="[a-zA-Z0-9_.\-]{3,32}" title={rule} autoComplete="username" autoCapitalize="none" spellCheck={false}
+              hint={<>{rule} <Trans>Others find you by it.</Trans></>} error={code === "already_exists" ? t`This user name is taken.` : fieldError(error, "username")} />
             <Password label={t`Password`} value={password} onChange={(e) => setPassword(e.currentTarget.value)} required minLength={8} maxLength={200} autoComplete="new-password" hint={t`At least 8 characters.`} error={fieldError(error, "password")} />
           </>
         )}
-        {refused && <Note tone="warning"><Trans>This server takes no guests now. Make an account instead.</Trans></Note>}
-        {!guest && code === "permission_denied" && <Note tone="warning"><Trans>On this server only who was invited by its administrator can make an account. Perhaps you can come as a guest.</Trans></Note>}
+        {refused && <Note tone="warning"><Trans>This server takes no guests right now. Create an account instead.</Trans></Note>}
+        {!guest && code === "permission_denied" && <Note tone="warning"><Trans>This server is by invitation only. You may be able to join as a guest.</Trans></Note>}
         {error !== undefined && !named && code !== "already_exists" && code !== "permission_denied" && !refused && <ErrorNote error={error} />}
-        <Button look="primary" wide submit busy={busy}>{guest ? <Trans>Come as a guest</Trans> : <Trans>Make an account and join</Trans>}</Button>
+        <Button look="primary" wide submit busy={busy}>{guest ? <Trans>Join as a guest</Trans> : <Trans>Create account and join</Trans>}</Button>
       </form>
-      <Button look="quiet" className={s.more} onClick={() => { setError(undefined); setGuest(!guest) }}>{guest ? <Trans>Make an account instead</Trans> : <Trans>Come as a guest, without an account</Trans>}</Button>
+      <Button look="quiet" className={s.more} onClick={() => { setError(undefined); setGuest(!guest) }}>{guest ? <Trans>Create an account instead</Trans> : <Trans>Join as a guest, without an account</Trans>}</Button>
     </Frame>
   )
 }
 
 function Count({ n, approval }: { n: number; approval: boolean }) {
-  return approval ? <Trans>{n} members. An admin lets you in.</Trans> : <Trans>{n} members are in it.</Trans>
+  return approval ? <Trans>{n} members. An admin lets you in.</Trans> : <Plural value={n} one="# member" other="# members" />
 }

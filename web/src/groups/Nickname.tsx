@@ -51,7 +51,7 @@ export function NicknameDialog({ conversation, user, now, title, onClose, onDone
     onClose()
   })
   return (
-    <Dialog open onClose={onClose} size="s" title={title} about={t`Everybody in the group sees it. Empty: the name of the profile.`} actions={<><Button onClick={onClose}><Trans>Cancel</Trans></Button><Button look="primary" busy={save.pending} onClick={() => void save.run()}><Trans>Save</Trans></Button></>}>
+    <Dialog open onClose={onClose} size="s" title={title} about={t`Everyone in the group sees it. Leave it empty to use your profile name.`} actions={<><Button onClick={onClose}><Trans>Cancel</Trans></Button><Button look="primary" busy={save.pending} onClick={() => void save.run()}><Trans>Save</Trans></Button></>}>
       <form className={s.form} onSubmit={(e) => { e.preventDefault(); void save.run() }}>
         <Field label={t`Name`} value={name} onChange={(e) => setName(e.currentTarget.value)} maxLength={64} autoFocus error={fieldError(save.error, "nickname")} />
         {save.error !== undefined && !isOf(save.error, "nickname") && <ErrorNote error={save.error} />}

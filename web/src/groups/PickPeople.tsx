@@ -3,7 +3,8 @@ import { Check, Search, X } from "lucide-react"
 import { useEffect, useState } from "react"
 import { useClient, useProfiles, useUser } from "@skein-im/react"
 import { Field, Note } from "../ui/index.js"
-import { fits, onShelf, useBook } from "../people/book.js"
+import { useBook } from "../people/book.js"
+import { fits, onShelf } from "../people/shelves.js"
 import { Face, useCalled } from "../people/Person.js"
 import s from "./Groups.module.css"
 
@@ -27,12 +28,12 @@ export function PickPeople({ chosen, onChange, without }: PickPeopleProps) {
   return (
     <div className={s.form}>
       {chosen.length > 0 && <div className={s.chosen}>{chosen.map((id) => <Chip key={id} id={id} onRemove={() => toggle(id)} />)}</div>}
-      <Field bare label={t`Find people`} type="search" value={query} onChange={(e) => setQuery(e.currentTarget.value)} placeholder={t`A name or a user name`} before={<Search aria-hidden="true" />} autoComplete="off" maxLength={64} />
+      <Field bare label={t`Find people`} type="search" value={query} onChange={(e) => setQuery(e.currentTarget.value)} placeholder={t`Name or user name`} before={<Search aria-hidden="true" />} autoComplete="off" maxLength={64} />
       <div className={s.people}>
         {known.map(line)}
         {found.length > 0 && <h3 className={s.heading}><Trans>On this server</Trans></h3>}
         {found.map(line)}
-        {known.length + found.length === 0 && <Note>{query.trim() === "" ? <Trans>You have no contacts yet. Type a name to find people.</Trans> : <Trans>Nobody is found by that.</Trans>}</Note>}
+        {known.length + found.length === 0 && <Note>{query.trim() === "" ? <Trans>No contacts yet. Type a name to find people.</Trans> : <Trans>No matching people.</Trans>}</Note>}
       </div>
     </div>
   )
@@ -42,7 +43,7 @@ function Pick({ id, checked, inside, onToggle }: { id: string; checked: boolean;
   const { t } = useLingui()
   const user = useUser(id)
   const name = useCalled(id)
-  const below = inside ? t`is in already` : user?.username ? `@${user.username}` : ""
+  const below = inside ? t`already a member` : user?.username ? `@${user.username}` : ""
   return (
     <button type="button" role="checkbox" aria-checked={checked || inside} disabled={inside} className={s.pick} onClick={onToggle}>
       <Face id={id} size="s" />

@@ -10,5 +10,5 @@ export function PushLevel({ now, onChange }: { now: string | undefined; onChange
   const words: Record<Level, string> = {
     PUSH_LEVEL_UNSPECIFIED: t`as in the settings`, PUSH_LEVEL_ALL: t`every message`, PUSH_LEVEL_MENTIONS: t`mentions`, PUSH_LEVEL_NONE: t`nothing`,
   }
-  return <Select label={t`Wake my devices for`} value={levels.find((l) => l === now) ?? levels[0]} options={levels.map((value) => ({ value, label: words[value] }))} onChange={onChange} />
+  return <Select label={t`Notify my devices about`} value={levels.find((l) => l === now) ?? levels[0]} options={levels.map((value) => ({ value, label: words[value] }))} onChange={onChange} />
 }

@@ -38,9 +38,9 @@ export function Retention({ conversation }: { conversation: string }) {
     <div className={s.block}>
       <Select
         label={t`Kept on the server (you are its administrator)`} value={now} disabled={set.pending} onChange={(v) => void set.run(v)}
-        options={[{ value: "default", label: t`as everywhere on this server` }, { value: "ever", label: t`for ever` }, ...all.map((v) => ({ value: v, label: t`for ${span(Number(v))}` }))]}
+        options={[{ value: "default", label: t`server default` }, { value: "ever", label: t`forever` }, ...all.map((v) => ({ value: v, label: t`for ${span(Number(v))}` }))]}
       />
-      <p className={s.quiet}><Trans>What is older is gone for everybody.</Trans></p>
+      <p className={s.quiet}><Trans>Older messages are deleted for everyone.</Trans></p>
       {set.error !== undefined && <ErrorNote error={set.error} />}
     </div>
   )

@@ -24,7 +24,7 @@ export function Threads({ conversation }: { conversation: string }) {
   if (first.data === undefined) return first.error === undefined ? <Loading /> : <ErrorNote error={first.error} onRetry={first.reload} />
   const all = [...first.data.threads, ...(more?.threads ?? [])]
   const next = more?.next ?? first.data.next
-  if (all.length === 0 && next === "") return <Empty icon={<MessagesSquare />} title={t`No threads yet`}>{t`Answer a message in its thread, and it is here.`}</Empty>
+  if (all.length === 0 && next === "") return <Empty icon={<MessagesSquare />} title={t`No threads yet`}>{t`Threads appear here once someone replies in one.`}</Empty>
   return (
     <section className={s.block}>
       {all.map((thread) => <Line key={thread.root.seq} of={thread} />)}

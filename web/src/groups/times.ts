@@ -1,6 +1,6 @@
 import { useLingui } from "@lingui/react/macro"
 
-/** "For ever" of what has an end in milliseconds: the last day of the year 9999. */
+/** "Forever" of what has an end in milliseconds: the last day of the year 9999. */
 export const forEver = 253_402_214_400_000
 
 const minute = 60

@@ -17,7 +17,7 @@ export function AddDialog({ user, onClose }: { user: string; onClose: () => void
   const ask = useAction(async () => {
     const { contact } = await client.call("skein.v1.ContactService/RequestContact", { user, message: text.trim() })
     read()
-    toast(contact?.state === "CONTACT_STATE_CONTACT" ? t`${name} is your contact now.` : t`${name} was asked.`)
+    toast(contact?.state === "CONTACT_STATE_CONTACT" ? t`You and ${name} are now contacts.` : t`Request sent to ${name}.`)
     onClose()
   })
   const submit = (e: FormEvent): void => {
@@ -27,12 +27,12 @@ export function AddDialog({ user, onClose }: { user: string; onClose: () => void
   const wait = ask.error?.code === "rate_limited" ? Math.ceil(ask.error.retryAfterMs / 3_600_000) : 0
   return (
     <Dialog
-      open onClose={onClose} size="s" title={t`Add ${name}`} about={t`They see your name and what you write here.`}
-      actions={<><Button onClick={onClose}><Trans>Cancel</Trans></Button><Button look="primary" busy={ask.pending} onClick={() => void ask.run()}><Trans>Ask</Trans></Button></>}
+      open onClose={onClose} size="s" title={t`Add ${name} as a contact`} about={t`They see your name and this message.`}
+      actions={<><Button onClick={onClose}><Trans>Cancel</Trans></Button><Button look="primary" busy={ask.pending} onClick={() => void ask.run()}><Trans>Send request</Trans></Button></>}
     >
       <form onSubmit={submit}>
-        <TextArea label={t`A few words`} value={text} onChange={(e) => setText(e.currentTarget.value)} maxLength={200} autoFocus placeholder={t`Hello, we met at …`} error={fieldError(ask.error, "message")} hint={`${text.length} / 200`} />
-        {wait > 1 ? <p role="alert"><Trans>They refused not long ago. You can ask again in {wait} hours.</Trans></p> : ask.error !== undefined && !isOf(ask.error, "message") && <ErrorNote error={ask.error} />}
+        <TextArea label={t`Message (optional)`} value={text} onChange={(e) => setText(e.currentTarget.value)} maxLength={200} autoFocus placeholder={t`Hi, we met at…`} error={fieldError(ask.error, "message")} hint={`${text.length} / 200`} />
+        {wait > 1 ? <p role="alert"><Trans>They declined recently. You can ask again in {wait} hours.</Trans></p> : ask.error !== undefined && !isOf(ask.error, "message") && <ErrorNote error={ask.error} />}
       </form>
     </Dialog>
   )

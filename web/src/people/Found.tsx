@@ -66,7 +66,7 @@ export function Found({ query }: { query: string }) {
     <section className={s.section} aria-busy={found.query !== query}>
       <h2 className={s.heading}><Trans>On this server</Trans></h2>
       {found.error !== undefined && <ErrorNote error={found.error} onRetry={() => setTries(tries + 1)} />}
-      {others.length === 0 && found.error === undefined && <Note><Trans>Nobody else is found by "{query}". Some people cannot be found: ask them for an invite link, or to ask you.</Trans></Note>}
+      {others.length === 0 && found.error === undefined && <Note><Trans>Nobody else matches “{query}”. Some people can’t be found by name: ask them to add you.</Trans></Note>}
       <ul className={s.list}>
         {others.map((u) => {
           const c = contacts.get(u.id)
@@ -75,7 +75,7 @@ export function Found({ query }: { query: string }) {
             <Person
               key={u.id} id={u.id} presence={false} onOpen={() => go(`/people/${u.id}`)}
               about={u.username ? `@${u.username}` : ""}
-              end={at === "asked" ? <span className={s.below}>{t`asked`}</span> : at === "blocked" ? <span className={s.below}>{t`blocked`}</span> : at === "asksMe" ? <Button onClick={() => go(`/people/${u.id}`)}><Trans>Asks you</Trans></Button> : <Button icon={<UserPlus />} onClick={() => setAdding(u.id)}><Trans>Add</Trans></Button>}
+              end={at === "asked" ? <span className={s.below}>{t`Request sent`}</span> : at === "blocked" ? <span className={s.below}>{t`Blocked`}</span> : at === "asksMe" ? <Button onClick={() => go(`/people/${u.id}`)}><Trans>View request</Trans></Button> : <Button icon={<UserPlus />} onClick={() => setAdding(u.id)}><Trans>Add contact</Trans></Button>}
             />
           )
         })}

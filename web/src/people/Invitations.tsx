@@ -42,7 +42,7 @@ export function Invitations({ of: { list, known, load } }: { of: InvitationList 
   const { t } = useLingui()
   if (load.error !== undefined && !known) return <ErrorNote error={load.error} onRetry={() => void load.run()} />
   if (!known) return <Loading />
-  if (list.length === 0) return <Empty icon={<MailPlus />} title={t`No invitations`}><Trans>Groups that somebody would like to add you to are here.</Trans></Empty>
+  if (list.length === 0) return <Empty icon={<MailPlus />} title={t`No invitations`}><Trans>Invitations to groups appear here.</Trans></Empty>
   return <ul className={s.list}>{list.map((i) => <One key={i.conversation} i={i} onDone={() => void load.run()} />)}</ul>
 }
 
@@ -67,7 +67,7 @@ function One({ i, onDone }: { i: Invitation; onDone: () => void }) {
       </div>
       <div className={s.answer}>
         <Button look="primary" busy={answer.pending} onClick={() => void answer.run(true)}><Trans>Join</Trans></Button>
-        <Button disabled={answer.pending} onClick={() => void answer.run(false)}><Trans>Refuse</Trans></Button>
+        <Button disabled={answer.pending} onClick={() => void answer.run(false)}><Trans>Decline</Trans></Button>
         {answer.error !== undefined && <ErrorNote error={answer.error} />}
       </div>
     </li>

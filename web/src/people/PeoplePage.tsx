@@ -3,12 +3,13 @@ import { ArrowLeft, Ban, Search, UserRoundSearch, UsersRound } from "lucide-reac
 import { useDeferredValue, useState, type ReactNode } from "react"
 import { useLocation } from "wouter"
 import { Badge, Button, Empty, ErrorNote, Field, IconButton, Loading, Tabs } from "../ui/index.js"
-import { fits, onShelf, tagsOf, useBook, type Contact } from "./book.js"
+import { useBook, type Contact } from "./book.js"
+import { fits, onShelf, tagsOf } from "./shelves.js"
 import { Found } from "./Found.js"
 import { Invitations, useInvitations } from "./Invitations.js"
 import { Person } from "./Person.js"
 import { Profile } from "./Profile.js"
-import { Requests } from "./Requests.js"
+import { Requests, Waiting } from "./Requests.js"
 import { useAction, useClient } from "@skein-im/react"
 import s from "./People.module.css"
 
@@ -52,7 +53,8 @@ function Everybody() {
   const [view, setView] = useState<View>("contacts")
   const [query, setQuery] = useState("")
   const looked = useDeferredValue(query.trim())
-  const count = { asks: onShelf(contacts, "asksMe", i18n.locale).length, invited: invitations.list.length }
+  const asking = onShelf(contacts, "asksMe", i18n.locale)
+  const count = { asks: asking.length, invited: invitations.list.length }
   const tabs = [
     { value: "contacts" as const, label: <Trans>Contacts</Trans> },
     { value: "requests" as const, label: <Counted count={count.asks} label={t`${count.asks} waiting`}><Trans>Requests</Trans></Counted> },
@@ -61,7 +63,7 @@ function Everybody() {
   ]
   return (
     <Frame title={t`People`} end={<Button look="quiet" icon={<UsersRound />} onClick={() => go("/new-group")}><Trans>New group</Trans></Button>}>
-      <Field bare label={t`Find people`} type="search" placeholder={t`A name, a user name or a tag`} value={query} onChange={(e) => setQuery(e.currentTarget.value)} before={<Search aria-hidden="true" />} autoComplete="off" maxLength={64} />
+      <Field bare label={t`Find people`} type="search" placeholder={t`Name, user name or tag`} value={query} onChange={(e) => setQuery(e.currentTarget.value)} before={<Search aria-hidden="true" />} autoComplete="off" maxLength={64} />
       {looked === "" && <Tabs label={t`People`} value={view} tabs={tabs} onChange={setView} />}
       {state === "failed" && error !== undefined && <ErrorNote error={error} onRetry={read} />}
       {state === "loading" ? <Loading /> : looked !== "" ? (
@@ -71,7 +73,7 @@ function Everybody() {
         </>
       ) : (
         <>
-          {view === "contacts" && <AllContacts contacts={contacts} />}
+          {view === "contacts" && <><Waiting asking={asking} /><AllContacts contacts={contacts} /></>}
           {view === "requests" && <Requests contacts={contacts} />}
           {view === "invitations" && <Invitations of={invitations} />}
           {view === "blocked" && <Blocked all={onShelf(contacts, "blocked", i18n.locale)} onDone={read} />}
@@ -106,7 +108,7 @@ function AllContacts({ contacts }: { contacts: ReadonlyMap<string, Contact> }) {
   if (all.length === 0) {
     return (
       <Empty icon={<UserRoundSearch />} title={t`No contacts yet`}>
-        <Trans>Type a name above to find people here, and ask them to be your contact. Then you can write to each other.</Trans>
+        <Trans>Search for people above and send them a contact request. Once they accept, you can message each other.</Trans>
       </Empty>
     )
   }
@@ -130,7 +132,7 @@ function Blocked({ all, onDone }: { all: readonly Contact[]; onDone: () => void 
     await client.call("skein.v1.ContactService/UnblockUser", { user })
     onDone()
   })
-  if (all.length === 0) return <Empty icon={<Ban />} title={t`Nobody is blocked`}><Trans>Whom you block can neither write to you nor see when you are here. They are not told.</Trans></Empty>
+  if (all.length === 0) return <Empty icon={<Ban />} title={t`Nobody is blocked`}><Trans>People you block can’t message you or see when you’re online. They are not told.</Trans></Empty>
   return (
     <section className={s.section}>
       {unblock.error !== undefined && <ErrorNote error={unblock.error} />}

@@ -1,6 +1,7 @@
 import { useLingui } from "@lingui/react/macro"
 import type { ReactNode } from "react"
 import { usePresence, useUser, type Presence, type User } from "@skein-im/react"
+import { nameOf } from "../timeline/names.js"
 import { Avatar, cx, Tag, type AvatarProps } from "../ui/index.js"
 import { useContact } from "./book.js"
 import { usePicture } from "./picture.js"
@@ -8,13 +9,9 @@ import s from "./People.module.css"
 
 /** What the app calls somebody: the user's remark, else their own name; words for who is deleted or not known yet. */
 export function useCalled(id: string, nickname?: string): string {
-  const { t } = useLingui()
   const user = useUser(id === "" ? undefined : id)
   const remark = useContact(id)?.remark
-  if (remark) return remark
-  if (nickname) return nickname
-  if (user?.deleted) return t`Deleted account`
-  return user?.displayName || user?.username || (user === undefined ? "…" : id)
+  return user === undefined || user.displayName || user.username || user.deleted ? nameOf(user, remark || nickname) : remark || nickname || id
 }
 
 /** A picture of somebody by their id. */

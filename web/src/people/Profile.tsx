@@ -65,13 +65,13 @@ function Actions({ id, contact, guest }: { id: string; contact: Contact | undefi
         {at === "asksMe" && (
           <>
             <Button look="primary" busy={answer.pending} onClick={() => void answer.run(true)}><Trans>Accept</Trans></Button>
-            <Button disabled={answer.pending} onClick={() => void answer.run(false)}><Trans>Refuse</Trans></Button>
+            <Button disabled={answer.pending} onClick={() => void answer.run(false)}><Trans>Decline</Trans></Button>
           </>
         )}
-        {at !== "asksMe" && <Button look={at === "contacts" ? "primary" : "plain"} icon={<MessageCircle />} onClick={() => go(`/c/${client.dm(id).id}`)}><Trans>Write</Trans></Button>}
-        {at === undefined && !guest && <Button look="primary" icon={<UserPlus />} onClick={() => setAdding(true)}><Trans>Add to contacts</Trans></Button>}
+        {at !== "asksMe" && <Button look={at === "asked" ? "plain" : "primary"} icon={<MessageCircle />} onClick={() => go(`/c/${client.dm(id).id}`)}><Trans>Send a message</Trans></Button>}
+        {at === undefined && !guest && <Button icon={<UserPlus />} onClick={() => setAdding(true)}><Trans>Add contact</Trans></Button>}
       </div>
-      {at === "asked" && <Note><Trans>You asked them to be your contact. They have not answered yet.</Trans></Note>}
+      {at === "asked" && <Note><Trans>Contact request sent. They have not answered yet.</Trans></Note>}
       {answer.error !== undefined && <ErrorNote error={answer.error} />}
       {adding && <AddDialog user={id} onClose={() => setAdding(false)} />}
     </>
@@ -108,16 +108,16 @@ function Private({ contact }: { contact: Contact }) {
     addTag()
   }
   return (
-    <section className={s.form} aria-label={t`Seen by you alone`}>
-      <h3 className={s.heading}><Trans>Seen by you alone</Trans></h3>
+    <section className={s.form} aria-label={t`Only you can see this`}>
+      <h3 className={s.heading}><Trans>Only you can see this</Trans></h3>
       <form className={s.row} onSubmit={(e) => { e.preventDefault(); if (remark !== undefined) void saveRemark.run(remark.trim()) }}>
-        <Field label={t`Your name for them`} value={remark ?? contact.remark ?? ""} onChange={(e) => setRemark(e.currentTarget.value)} placeholder={contact.user.displayName} maxLength={64} error={fieldError(saveRemark.error, "remark")} before={<Pencil aria-hidden="true" />} />
+        <Field label={t`Your name for this person`} value={remark ?? contact.remark ?? ""} onChange={(e) => setRemark(e.currentTarget.value)} placeholder={contact.user.displayName} maxLength={64} error={fieldError(saveRemark.error, "remark")} before={<Pencil aria-hidden="true" />} />
         {remark !== undefined && remark !== (contact.remark ?? "") && <Button look="primary" submit busy={saveRemark.pending}><Trans>Save</Trans></Button>}
       </form>
       {saveRemark.error !== undefined && !isOf(saveRemark.error, "remark") && <ErrorNote error={saveRemark.error} />}
       <div className={s.section}>
         <Field label={t`Tags`} value={tag} onChange={(e) => setTag(e.currentTarget.value)} onKeyDown={onKey} maxLength={32} placeholder={t`family, work, band …`} error={fieldError(saveTags.error, "tags")} before={<TagIcon aria-hidden="true" />}
-          after={tag.trim() !== "" && <Button look="quiet" busy={saveTags.pending} onClick={addTag}><Trans>Add</Trans></Button>} />
+          after={tag.trim() !== "" && <Button look="quiet" busy={saveTags.pending} onClick={addTag}><Trans>Add tag</Trans></Button>} />
         <div className={s.tags}>
           {tags.map((one) => (
             <button key={one} type="button" className={s.chip} aria-label={t`Remove the tag ${one}`} disabled={saveTags.pending} onClick={() => void saveTags.run(tags.filter((x) => x !== one))}>{one}<X aria-hidden="true" /></button>
@@ -151,17 +151,17 @@ function Ends({ id, name, contact, onGone }: { id: string; name: string; contact
   }
   return (
     <div className={s.danger}>
-      {at === "blocked" && <Note tone="warning"><Trans>You blocked {name}. They can neither write to you nor see when you are here.</Trans></Note>}
+      {at === "blocked" && <Note tone="warning"><Trans>You blocked {name}. They can’t message you or see when you’re online.</Trans></Note>}
       {at === "blocked" && <Button busy={unblock.pending} onClick={() => void unblock.run()}><Trans>Unblock</Trans></Button>}
       {unblock.error !== undefined && <ErrorNote error={unblock.error} />}
       {at === "contacts" && <Button look="quiet" icon={<UserMinus />} onClick={() => setAsking("remove")}><Trans>Remove from contacts</Trans></Button>}
-      {at === "asked" && <Button look="quiet" icon={<UserMinus />} onClick={() => setAsking("remove")}><Trans>Take the request back</Trans></Button>}
+      {at === "asked" && <Button look="quiet" icon={<UserMinus />} onClick={() => setAsking("remove")}><Trans>Withdraw request</Trans></Button>}
       {at !== "blocked" && <Button look="quiet" icon={<Ban />} onClick={() => setAsking("block")}><Trans>Block</Trans></Button>}
-      <Confirm open={asking === "remove"} onClose={() => setAsking(undefined)} title={at === "asked" ? t`Take the request back?` : t`Remove ${name}?`} action={at === "asked" ? t`Take back` : t`Remove`} danger onConfirm={remove}>
-        {at !== "asked" && <Trans>You end it for both of you. What you wrote to each other stays. Remark and tags are gone.</Trans>}
+      <Confirm open={asking === "remove"} onClose={() => setAsking(undefined)} title={at === "asked" ? t`Withdraw the request?` : t`Remove ${name}?`} action={at === "asked" ? t`Withdraw` : t`Remove`} danger onConfirm={remove}>
+        {at !== "asked" && <Trans>You stop being contacts. Your messages stay; your name for them and your tags are deleted.</Trans>}
       </Confirm>
       <Confirm open={asking === "block"} onClose={() => setAsking(undefined)} title={t`Block ${name}?`} action={t`Block`} danger onConfirm={block}>
-        <Trans>They can no longer write to you, add you to groups or see when you are here. They are not told.</Trans>
+        <Trans>They can no longer message you, add you to groups or see when you’re online. They are not told.</Trans>
       </Confirm>
     </div>
   )

@@ -3,27 +3,34 @@ import { Ban, EllipsisVertical, MailOpen, X } from "lucide-react"
 import { useLocation } from "wouter"
 import { useAction, useClient } from "@skein-im/react"
 import { Button, Empty, ErrorNote, Menu, MenuItem, IconButton } from "../ui/index.js"
-import { onShelf, useBook, type Contact } from "./book.js"
+import { useBook, type Contact } from "./book.js"
+import { onShelf } from "./shelves.js"
 import { Person } from "./Person.js"
 import s from "./People.module.css"
 
-/** Who asks to be a contact, with what they say, and whom the user asked. */
+/** Who asks to be a contact, with what they say. */
+export function Waiting({ asking }: { asking: readonly Contact[] }) {
+  if (asking.length === 0) return null
+  return (
+    <section className={s.section}>
+      <h2 className={s.heading}><Trans>Waiting for your answer</Trans></h2>
+      <ul className={s.list}>{asking.map((c) => <Asking key={c.user.id} c={c} />)}</ul>
+    </section>
+  )
+}
+
+/** Who asks to be a contact, and whom the user asked. */
 export function Requests({ contacts }: { contacts: ReadonlyMap<string, Contact> }) {
   const { t, i18n } = useLingui()
   const asking = onShelf(contacts, "asksMe", i18n.locale)
   const asked = onShelf(contacts, "asked", i18n.locale)
-  if (asking.length + asked.length === 0) return <Empty icon={<MailOpen />} title={t`No requests`}><Trans>Who asks to be your contact is here, and whom you asked.</Trans></Empty>
+  if (asking.length + asked.length === 0) return <Empty icon={<MailOpen />} title={t`No requests`}><Trans>Contact requests you receive and send appear here.</Trans></Empty>
   return (
     <>
-      {asking.length > 0 && (
-        <section className={s.section}>
-          <h2 className={s.heading}><Trans>They ask you</Trans></h2>
-          <ul className={s.list}>{asking.map((c) => <Asking key={c.user.id} c={c} />)}</ul>
-        </section>
-      )}
+      <Waiting asking={asking} />
       {asked.length > 0 && (
         <section className={s.section}>
-          <h2 className={s.heading}><Trans>You asked them</Trans></h2>
+          <h2 className={s.heading}><Trans>Sent by you</Trans></h2>
           <ul className={s.list}>{asked.map((c) => <Asked key={c.user.id} c={c} />)}</ul>
         </section>
       )}
@@ -57,7 +64,7 @@ function Asking({ c }: { c: Contact }) {
       {c.message && <p className={s.quote}>{c.message}</p>}
       <div className={s.answer}>
         <Button look="primary" busy={answer.pending} onClick={() => void answer.run("accept")}><Trans>Accept</Trans></Button>
-        <Button disabled={answer.pending} onClick={() => void answer.run("refuse")}><Trans>Refuse</Trans></Button>
+        <Button disabled={answer.pending} onClick={() => void answer.run("refuse")}><Trans>Decline</Trans></Button>
         {answer.error !== undefined && <ErrorNote error={answer.error} />}
       </div>
     </Person>
@@ -76,8 +83,8 @@ function Asked({ c }: { c: Contact }) {
   const until = i18n.date(new Date(Number(c.expiresAtMs ?? 0)), { day: "numeric", month: "short" })
   return (
     <Person
-      id={c.user.id} presence={false} onOpen={() => go(`/people/${c.user.id}`)} about={c.expiresAtMs === undefined ? t`waiting for an answer` : t`can answer until ${until}`}
-      end={<IconButton label={t`Take the request back`} disabled={withdraw.pending} onClick={() => void withdraw.run()}><X /></IconButton>}
+      id={c.user.id} presence={false} onOpen={() => go(`/people/${c.user.id}`)} about={c.expiresAtMs === undefined ? t`waiting for an answer` : t`waiting for an answer until ${until}`}
+      end={<IconButton label={t`Withdraw request`} disabled={withdraw.pending} onClick={() => void withdraw.run()}><X /></IconButton>}
     >
       {withdraw.error !== undefined && <ErrorNote error={withdraw.error} />}
     </Person>

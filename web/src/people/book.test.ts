@@ -1,5 +1,6 @@
 import { expect, test } from "vitest"
-import { calledIn, fits, onShelf, shelfOf, tagsOf, withChanges, type Contact } from "./book.js"
+import { shelfOf, withChanges, type Contact } from "./book.js"
+import { calledIn, fits, onShelf, newContacts, tagsOf } from "./shelves.js"
 
 const contact = (id: string, more: Partial<Contact> = {}): Contact => ({ user: { id, displayName: id }, state: "CONTACT_STATE_CONTACT", ...more })
 const listOf = (...all: Contact[]): ReadonlyMap<string, Contact> => withChanges(new Map(), all)
@@ -30,4 +31,11 @@ test("somebody is found by the beginning of any of their words, and of tags", ()
 
 test("tags are those of contacts, each once", () => {
   expect(tagsOf(listOf(contact("1", { tags: ["work", "band"] }), contact("2", { tags: ["work"] }), contact("3", { tags: ["x"], blocked: true })), "en")).toEqual(["band", "work"])
+})
+
+const day = 86_400_000
+
+test("greets contacts of the last days with whom nothing was said, the newest first", () => {
+  const all = [contact("ann", { changedAtMs: String(80 * day) }), contact("bob", { changedAtMs: String(95 * day) }), contact("cyd", { changedAtMs: String(99 * day) }), contact("dan", { changedAtMs: String(98 * day) }), contact("eve", { changedAtMs: String(99 * day), state: "CONTACT_STATE_ASKED" }), contact("fay", { changedAtMs: String(99 * day), blocked: true })]
+  expect(newContacts(all, new Set(["dan"]), 100 * day)).toEqual(["cyd", "bob"])
 })

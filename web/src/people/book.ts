@@ -11,6 +11,7 @@ export type Contact = NonNullable<Response<"skein.v1.ContactService/ListContacts
 
 export interface Book {
   contacts: ReadonlyMap<string, Contact>
+  remarks: ReadonlyMap<string, string>
   state: "loading" | "ready" | "failed"
   error: SkeinError | undefined
 }
@@ -23,6 +24,13 @@ export function withChanges(list: ReadonlyMap<string, Contact>, changes: readonl
     else all.set(c.user.id, c)
   }
   return all
+}
+
+/** The remarks of a list; the map that was there before, if it says the same. */
+export function remarksOf(list: ReadonlyMap<string, Contact>, before: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  const all = new Map<string, string>()
+  for (const [id, c] of list) if (c.remark) all.set(id, c.remark)
+  return all.size === before.size && [...all].every(([id, remark]) => before.get(id) === remark) ? before : all
 }
 
 export type Shelf = "contacts" | "asksMe" | "asked" | "blocked"
@@ -42,37 +50,8 @@ export function shelfOf(c: Contact): Shelf | undefined {
   }
 }
 
-/** What the user calls somebody: by the remark, else as they call themselves. "" if neither is known. */
-export function calledIn(c: Contact): string {
-  return c.remark || c.user.displayName || c.user.username || ""
-}
-
-/** Those of one shelf, by name; the newest request first. */
-export function onShelf(list: ReadonlyMap<string, Contact>, shelf: Shelf, locale: string): Contact[] {
-  const all = [...list.values()].filter((c) => shelfOf(c) === shelf)
-  if (shelf === "asksMe" || shelf === "asked") return all.sort((a, b) => Number(b.changedAtMs ?? 0) - Number(a.changedAtMs ?? 0))
-  const { compare } = new Intl.Collator(locale, { sensitivity: "base", numeric: true })
-  return all.sort((a, b) => compare(calledIn(a), calledIn(b)) || (a.user.id < b.user.id ? -1 : 1))
-}
-
-const plain = (s: string): string => s.normalize("NFKC").toLocaleLowerCase()
-
-/** Whether a remark, a name, the user name or a tag has a word that begins so. */
-export function fits(c: Contact, query: string): boolean {
-  const q = plain(query.trim())
-  if (q === "") return true
-  const texts = [c.remark ?? "", c.user.displayName, c.user.username ?? "", ...(c.tags ?? [])].map(plain)
-  return texts.some((text) => text.startsWith(q) || text.split(/[\s._-]+/u).some((w) => w.startsWith(q)))
-}
-
-/** All tags that are used, each once, by name. */
-export function tagsOf(list: ReadonlyMap<string, Contact>, locale: string): string[] {
-  const all = new Set([...list.values()].filter((c) => shelfOf(c) === "contacts").flatMap((c) => c.tags ?? []))
-  return [...all].sort(new Intl.Collator(locale).compare)
-}
-
 class ContactBook {
-  private book: Book = { contacts: new Map(), state: "loading", error: undefined }
+  private book: Book = { contacts: new Map(), remarks: new Map(), state: "loading", error: undefined }
   private revision = "0"
   private reading = false
   private again = false
@@ -138,7 +117,7 @@ class ContactBook {
       cursor = r.next || undefined
     }
     this.revision = revision
-    this.set({ contacts: list })
+    this.set({ contacts: list, remarks: remarksOf(list, this.book.remarks) })
   }
 }
 
@@ -168,6 +147,18 @@ export function useBook(): Book & { read: () => void } {
 export function useContact(user: string | undefined): Contact | undefined {
   const b = useContactBook()
   return useSyncExternalStore(b.subscribe, () => (user === undefined ? undefined : b.getSnapshot().contacts.get(user)))
+}
+
+/** What the user calls their contacts, where that is not what those call themselves. Another map whenever one of them changes. */
+export function useRemarks(): ReadonlyMap<string, string> {
+  const b = useContactBook()
+  return useSyncExternalStore(b.subscribe, () => b.getSnapshot().remarks)
+}
+
+/** Whether the book was read at least once: before that, who is not in it may be in it all the same. */
+export function useBookKnown(): boolean {
+  const b = useContactBook()
+  return useSyncExternalStore(b.subscribe, () => b.getSnapshot().state === "ready")
 }
 
 /** How many ask to be a contact, and wait for an answer. */

@@ -3,6 +3,7 @@ import { useClient, useUsers } from "@skein-im/react"
 import { CalendarDays, Check, X } from "lucide-react"
 import { useMemo } from "react"
 import { useLoad } from "../settings/useLoad.js"
+import { useRemarks } from "../people/book.js"
 import { nameOf } from "../timeline/names.js"
 import { Button, cx, Field, Popover, Select } from "../ui/index.js"
 import { kinds, narrowed, type Filters, type Kind } from "./filters.js"
@@ -23,7 +24,7 @@ export function FilterBar({ filters: f, places, onChange }: { filters: Filters; 
       <div className={s.narrow}>
         <Select label={t`Conversation`} bare value={f.conversation} onChange={(conversation) => onChange({ ...f, conversation, sender: "" })}
           options={[{ value: "", label: t`In all conversations` }, ...known(f.conversation, places).map((id) => ({ value: id, label: places.name(id) }))]} />
-        <Select label={t`Sender`} bare value={f.sender} onChange={(sender) => onChange({ ...f, sender })} options={[{ value: "", label: t`By anybody` }, ...people]} />
+        <Select label={t`Sender`} bare value={f.sender} onChange={(sender) => onChange({ ...f, sender })} options={[{ value: "", label: t`From anyone` }, ...people]} />
         <Popover label={t`When`} align="end" side="bottom" trigger={<Button className={cx((f.from !== "" || f.to !== "") && s.on)} icon={<CalendarDays />}>{whenOf(f, t`Any time`)}</Button>}>
           <div className={s.when}>
             <Field label={t`From`} type="date" value={f.from} max={f.to || undefined} onChange={(e) => onChange({ ...f, from: e.currentTarget.value })} />
@@ -61,8 +62,9 @@ function usePeople(conversation: string, places: Places): readonly { value: stri
     return [...new Set(others)].filter((u) => u !== "" && u !== client.user)
   }, [conversation, places.list, members.data, client])
   const users = useUsers(ids)
+  const remarks = useRemarks()
   return useMemo(() => {
-    const others = ids.map((u) => ({ value: u, label: nameOf(users.get(u)) })).sort((a, b) => a.label.localeCompare(b.label))
-    return [{ value: client.user, label: t`By me` }, ...others]
-  }, [ids, users, client, t])
+    const others = ids.map((u) => ({ value: u, label: nameOf(users.get(u), remarks.get(u)) })).sort((a, b) => a.label.localeCompare(b.label))
+    return [{ value: client.user, label: t`From me` }, ...others]
+  }, [ids, users, remarks, client, t])
 }

@@ -1,13 +1,13 @@
 import { Trans, useLingui } from "@lingui/react/macro"
-import { useClient, useSearch, useUser, type Found } from "@skein-im/react"
+import { useClient, useSearch, type Found } from "@skein-im/react"
 import { AudioLines, Download, File as FileSign, Image as PictureSign, Link2, Play } from "lucide-react"
 import { useMemo, useState, type ReactNode } from "react"
 import { Link } from "wouter"
 import { bodyOf, isUpload, safeHref, type Picture } from "@skein-im/client/content"
-import { Colours } from "../timeline/Picture.js"
+import { Colours } from "../timeline/Colours.js"
 import { dayName, lengthOf, sizeOf } from "../timeline/format.js"
 import { download, usePicture } from "../timeline/media.js"
-import { nameOf } from "../timeline/names.js"
+import { useName } from "../timeline/names.js"
 import { Empty, ErrorNote, IconButton, Loading, Tabs, toast } from "../ui/index.js"
 import { Behind } from "./Hit.js"
 import { linksOf } from "./linksOf.js"
@@ -38,12 +38,12 @@ function Of({ conversation, kind }: { conversation: string; kind: Kind }) {
   const found = useSearch({ query: "", conversation, types: types[kind] }, { debounceMs: 0, pageSize: kind === "pictures" ? 36 : 20 })
   const months = useMemo(() => byMonth(found.found, (f) => Number(f.entry?.storedAtMs ?? 0)), [found.found])
   if (found.state === "failed" && found.found.length === 0 && found.error !== undefined) {
-    return found.error.code === "unimplemented" ? <Empty title={t`This server does not search`}><Trans>So what was sent cannot be listed.</Trans></Empty> : <ErrorNote error={found.error} onRetry={found.retry} />
+    return found.error.code === "unimplemented" ? <Empty title={t`Search is turned off`}><Trans>What was shared can’t be listed.</Trans></Empty> : <ErrorNote error={found.error} onRetry={found.retry} />
   }
   if (found.found.length === 0 && !found.more) {
     if (found.state !== "done") return <Loading />
     const none: Record<Kind, [ReactNode, string]> = { pictures: [<PictureSign />, t`No pictures yet`], files: [<FileSign />, t`No files yet`], links: [<Link2 />, t`No links yet`], voice: [<AudioLines />, t`No voice messages yet`] }
-    return <>{!found.complete && <Behind untilMs={found.knownUntilMs} onRetry={found.retry} />}<Empty icon={none[kind][0]} title={none[kind][1]}><Trans>What is sent in this conversation is collected here.</Trans></Empty></>
+    return <>{!found.complete && <Behind untilMs={found.knownUntilMs} onRetry={found.retry} />}<Empty icon={none[kind][0]} title={none[kind][1]}><Trans>What is shared in this conversation appears here.</Trans></Empty></>
   }
   const monthName = new Intl.DateTimeFormat(i18n.locale, { month: "long", year: "numeric" })
   return (
@@ -105,10 +105,10 @@ function Tile({ sent, about }: { sent: Sent; about: Picture }) {
 function FileLine({ sent, about, voice }: { sent: Sent; about: Picture; voice: boolean }) {
   const { t } = useLingui()
   const client = useClient()
-  const sender = useUser(sent.sender)
-  const name = voice ? nameOf(sender) : about.name || t`File`
-  const facts = [voice ? lengthOf(about.durationMs) : sizeOf(about.bytes), voice ? "" : nameOf(sender), dayName(sent.atMs)].filter((x) => x !== "").join(" · ")
-  const save = (): void => void download(client, { id: about.media, conversation: sent.conversation, seq: sent.seq }, name).catch(() => toast(t`It is no longer there.`, { tone: "error" }))
+  const sender = useName(sent.sender)
+  const name = voice ? sender : about.name || t`File`
+  const facts = [voice ? lengthOf(about.durationMs) : sizeOf(about.bytes), voice ? "" : sender, dayName(sent.atMs)].filter((x) => x !== "").join(" · ")
+  const save = (): void => void download(client, { id: about.media, conversation: sent.conversation, seq: sent.seq }, name).catch(() => toast(t`It no longer exists.`, { tone: "error" }))
   return (
     <div className={s.file}>
       <span className={s.sign} aria-hidden="true">{voice ? <AudioLines /> : <FileSign />}</span>
@@ -120,7 +120,7 @@ function FileLine({ sent, about, voice }: { sent: Sent; about: Picture; voice: b
 
 function Links({ sent }: { sent: Sent }) {
   const { t } = useLingui()
-  const sender = useUser(sent.sender)
+  const sender = useName(sent.sender)
   return (
     <>
       {linksOf(sent.text).map((href) => {
@@ -131,7 +131,7 @@ function Links({ sent }: { sent: Sent }) {
             <span className={s.sign} aria-hidden="true"><Link2 /></span>
             <span className={s.words}>
               <a href={safe} target="_blank" rel="noopener noreferrer nofollow" className={s.title}>{safe.replace(/^https?:\/\//, "").replace(/\/$/, "")}</a>
-              <Link href={`/c/${sent.conversation}/m/${sent.seq}`} className={s.facts} aria-label={t`To the message`}>{nameOf(sender)} · {dayName(sent.atMs)}</Link>
+              <Link href={`/c/${sent.conversation}/m/${sent.seq}`} className={s.facts} aria-label={t`To the message`}>{sender} · {dayName(sent.atMs)}</Link>
             </span>
           </div>
         )

@@ -1,13 +1,14 @@
 import { Trans, useLingui } from "@lingui/react/macro"
 import type { Found } from "@skein-im/react"
-import { useClient, useUser, useUsers } from "@skein-im/react"
+import { useClient, useUsers } from "@skein-im/react"
 import { ChevronDown, ChevronUp } from "lucide-react"
 import { useId, useState } from "react"
 import { Link } from "wouter"
+import { useRemarks } from "../people/book.js"
 import { useLoad } from "../settings/useLoad.js"
 import { dayName, momentOf, timeOf } from "../timeline/format.js"
 import { usePicture, type MediaPlace } from "../timeline/media.js"
-import { nameOf } from "../timeline/names.js"
+import { nameOf, useName } from "../timeline/names.js"
 import { PersonAvatar } from "../timeline/PersonAvatar.js"
 import { Button, cx, ErrorNote, IconButton, Loading } from "../ui/index.js"
 import { plainText, snippetOf } from "./snippet.js"
@@ -23,7 +24,7 @@ export function Hit({ found, place }: { found: Found; place: string | undefined 
   const [open, setOpen] = useState(false)
   const e = found.entry
   const sender = e?.sender ?? ""
-  const user = useUser(sender)
+  const who = useName(sender)
   const at = Number(e?.storedAtMs ?? 0)
   const spans = snippetOf(e?.content ?? {}, found.matches ?? [])
   const media = e?.media?.find((m) => m.thumbnail === true)
@@ -35,7 +36,7 @@ export function Hit({ found, place }: { found: Found; place: string | undefined 
       <div className={s.said}>
         <Link href={href} className={s.jump}>
           <span className={s.by}>
-            <bdi className={s.who}>{nameOf(user)}</bdi>
+            <bdi className={s.who}>{who}</bdi>
             {place !== undefined && <span className={s.in}><Trans>in <bdi>{place}</bdi></Trans></span>}
             <time className={s.at} dateTime={new Date(at).toISOString()} title={momentOf(at)}>{whenOf(at)}</time>
           </span>
@@ -45,7 +46,7 @@ export function Hit({ found, place }: { found: Found; place: string | undefined 
       </div>
       {picture !== undefined && <Thumb place={picture} />}
       <span className={s.context}>
-        <IconButton small label={open ? t`Hide what is around it` : t`Show what is around it`} aria-expanded={open} aria-controls={id} onClick={() => setOpen(!open)}>{open ? <ChevronUp /> : <ChevronDown />}</IconButton>
+        <IconButton small label={open ? t`Hide context` : t`Show context`} aria-expanded={open} aria-controls={id} onClick={() => setOpen(!open)}>{open ? <ChevronUp /> : <ChevronDown />}</IconButton>
       </span>
     </li>
   )
@@ -71,6 +72,7 @@ function Around({ conversation, seq }: { conversation: string; seq: number }) {
     const up = said([...(before.entries ?? [])].sort((a, b) => Number(b.seq) - Number(a.seq)), around + 1)
     return [...up.reverse(), ...said(after.entries, around)]
   }, `${conversation} ${seq}`)
+  const remarks = useRemarks()
   const users = useUsers((read.data ?? []).map((x) => x.sender ?? ""))
   if (read.error !== undefined) return <ErrorNote error={read.error} onRetry={read.reload} />
   if (read.data === undefined) return <Loading />
@@ -78,7 +80,7 @@ function Around({ conversation, seq }: { conversation: string; seq: number }) {
     <ol className={s.around}>
       {read.data.map((x) => (
         <li key={x.seq} className={cx(s.line, Number(x.seq) === seq && s.here)}>
-          <bdi className={s.who}>{nameOf(users.get(x.sender ?? ""))}</bdi> <span dir="auto">{plainText(x.content ?? {}).slice(0, 300)}</span>
+          <bdi className={s.who}>{nameOf(users.get(x.sender ?? ""), remarks.get(x.sender ?? ""))}</bdi> <span dir="auto">{plainText(x.content ?? {}).slice(0, 300)}</span>
         </li>
       ))}
       <li><Link href={`/c/${conversation}/m/${seq}`} className={s.open}><Trans>Open in the conversation</Trans></Link></li>
@@ -90,7 +92,7 @@ function Around({ conversation, seq }: { conversation: string; seq: number }) {
 export function Behind({ untilMs, onRetry }: { untilMs: number; onRetry: () => void }) {
   return (
     <p className={s.behind} role="status">
-      {untilMs === 0 ? <Trans>The index is being made. Nothing is known yet.</Trans> : <Trans>The index is behind: messages after {momentOf(untilMs)} are not found yet.</Trans>}
+      {untilMs === 0 ? <Trans>The search index is being built. Try again later.</Trans> : <Trans>Search is catching up: messages after {momentOf(untilMs)} are not found yet.</Trans>}
       <Button look="quiet" onClick={onRetry}><Trans>Search again</Trans></Button>
     </p>
   )

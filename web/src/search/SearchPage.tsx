@@ -41,7 +41,7 @@ export function SearchPage() {
         <Field className={s.words} label={t`Search`} bare type="search" autoFocus before={<Sign aria-hidden="true" />} maxLength={200} enterKeyHint="search"
           placeholder={filters.conversation === "" ? t`Search all conversations` : t`Search in ${places.name(filters.conversation)}`}
           value={filters.query} onChange={(e) => change({ ...filters, query: e.currentTarget.value })}
-          after={filters.query === "" ? undefined : <IconButton small tooltip={false} label={t`Clear the words`} onClick={() => change({ ...filters, query: "" })}><X /></IconButton>} />
+          after={filters.query === "" ? undefined : <IconButton small tooltip={false} label={t`Clear`} onClick={() => change({ ...filters, query: "" })}><X /></IconButton>} />
       </header>
       <FilterBar filters={filters} places={places} onChange={change} />
       <div className={s.results} aria-busy={found.state === "searching"}>
@@ -55,26 +55,26 @@ function Results({ found, offline, filters, place }: { found: ReturnType<typeof 
   const { t } = useLingui()
   const { error } = found
   if (found.state === "idle") {
-    return <Empty icon={<Sign />} title={filters.query.trim() === "" ? t`What are you looking for?` : t`Nothing to look for`}><Trans>Words of a message, a file's name, or a kind above. Chinese, Japanese and Korean text as it stands.</Trans></Empty>
+    return <Empty icon={<Sign />} title={filters.query.trim() === "" ? t`What are you looking for?` : t`Nothing to search for`}><Trans>Search words of messages and names of files, or choose a type above.</Trans></Empty>
   }
   if (found.state === "failed" && error !== undefined && found.found.length === 0) {
-    if (error.code === "unimplemented") return <Empty icon={<SearchX />} title={t`This server does not search`}><Trans>Whoever runs it has turned search off.</Trans></Empty>
-    if (error.code === "invalid_argument") return <Empty icon={<SearchX />} title={t`There is nothing to look for in this`}><Trans>Signs alone are not found. Try a word.</Trans></Empty>
+    if (error.code === "unimplemented") return <Empty icon={<SearchX />} title={t`Search is turned off`}><Trans>The administrator has turned search off.</Trans></Empty>
+    if (error.code === "invalid_argument") return <Empty icon={<SearchX />} title={t`Nothing to search for`}><Trans>Punctuation alone can’t be found. Try a word.</Trans></Empty>
     return <div className={s.pad}><ErrorNote error={error} onRetry={found.retry} /></div>
   }
-  if (offline && found.state === "searching") return <Empty icon={<WifiOff />} title={t`You are offline`}><Trans>The server searches. This goes on as soon as there is a connection.</Trans></Empty>
+  if (offline && found.state === "searching") return <Empty icon={<WifiOff />} title={t`You are offline`}><Trans>Search needs a connection. It continues as soon as you’re online.</Trans></Empty>
   if (found.state === "searching" && found.found.length === 0) return <Loading />
   return (
     <>
-      <p className="visually-hidden" role="status">{found.state === "searching" ? t`Searching` : found.found.length === 0 ? t`Nothing was found` : t`${found.found.length} messages are shown`}</p>
+      <p className="visually-hidden" role="status">{found.state === "searching" ? t`Searching` : found.found.length === 0 ? t`No results` : t`${found.found.length} messages are shown`}</p>
       {!found.complete && <Behind untilMs={found.knownUntilMs} onRetry={found.retry} />}
       {found.state === "failed" && error !== undefined && !found.more && <ErrorNote error={error} onRetry={found.retry} />}
-      {found.found.length === 0 && !found.more && <Empty icon={<SearchX />} title={t`Nothing was found`}><Trans>Every word must be in the message. Try fewer of them, or other filters.</Trans></Empty>}
+      {found.found.length === 0 && !found.more && <Empty icon={<SearchX />} title={t`No results`}><Trans>Results contain every word. Try fewer words or other filters.</Trans></Empty>}
       <ol className={s.hits} data-old={found.state === "searching" || undefined}>
         {found.found.map((f) => <Hit key={`${f.entry?.conversation ?? ""} ${f.entry?.seq ?? ""}`} found={f} place={place(f.entry?.conversation ?? "")} />)}
       </ol>
       <More of={found} />
-      {found.state === "done" && !found.more && found.found.length > 8 && <p className={s.end}><Trans>That is all.</Trans></p>}
+      {found.state === "done" && !found.more && found.found.length > 8 && <p className={s.end}><Trans>That’s everything.</Trans></p>}
       {found.found.length === 0 && found.more && <Note><Trans>Looking further back.</Trans></Note>}
     </>
   )

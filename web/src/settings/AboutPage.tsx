@@ -18,10 +18,10 @@ export function AboutPage() {
     [t`Server`, location.host],
     [t`Connection`, state === "connected" ? t`Connected` : t`Not connected`],
     [t`Longest message`, l.contentBytes === undefined ? "—" : sizeOf(l.contentBytes)],
-    [t`Largest file`, l.mediaBytes === undefined || l.mediaBytes === 0 ? t`Files are off` : sizeOf(l.mediaBytes)],
+    [t`Largest file`, l.mediaBytes === undefined || l.mediaBytes === 0 ? t`Files are turned off` : sizeOf(l.mediaBytes)],
     [t`Messages can be edited`, (l.editWindowMs ?? 0) === 0 ? t`Not at all` : span(l.editWindowMs ?? 0)],
-    [t`Messages can be taken back`, (l.recallWindowMs ?? 0) === 0 ? t`At any time` : span(l.recallWindowMs ?? 0)],
-    [t`Messages are kept`, (l.retentionMs ?? 0) === 0 ? t`For ever` : span(l.retentionMs ?? 0)],
+    [t`Messages can be deleted for everyone`, (l.recallWindowMs ?? 0) === 0 ? t`At any time` : span(l.recallWindowMs ?? 0)],
+    [t`Keep messages`, (l.retentionMs ?? 0) === 0 ? t`Forever` : span(l.retentionMs ?? 0)],
   ]
   return (
     <Page title={t`About`} about={<Trans>Skein, instant messaging on a server of your own.</Trans>}>
@@ -29,8 +29,8 @@ export function AboutPage() {
         <dl className={s.facts}>{facts.map(([name, value]) => [<dt key={`${name} t`}>{name}</dt>, <dd key={`${name} d`}>{value}</dd>])}</dl>
       </Section>
       <Section title={t`Read more`}>
-        <a href="/docs/" className={s.rowButton}><Row icon={<BookOpen />} title={<Trans>Documents</Trans>} about={<Trans>How this server is run, and what it does.</Trans>} /></a>
-        <a href="/api/docs" className={s.rowButton}><Row icon={<Code />} title={<Trans>API</Trans>} about={<Trans>For those who write programs.</Trans>} /></a>
+        <a href="/docs/" className={s.rowButton}><Row icon={<BookOpen />} title={<Trans>Documents</Trans>} about={<Trans>How this server is set up.</Trans>} /></a>
+        <a href="/api/docs" className={s.rowButton}><Row icon={<Code />} title={<Trans>API</Trans>} about={<Trans>For developers.</Trans>} /></a>
       </Section>
       <Section about={<Trans>Skein is free software under the Apache License 2.0.</Trans>}><Row title={<Trans>Your id</Trans>} about={client.user} /></Section>
     </Page>

@@ -16,7 +16,7 @@ export function Account() {
   const { t } = useLingui()
   const security = useSecurity()
   return (
-    <Page title={t`Account`} about={<Trans>How you log in, and what is yours here.</Trans>}>
+    <Page title={t`Account`} about={<Trans>How you log in, and your data.</Trans>}>
       <Reading of={security}>
         {(now) => (
           <>
@@ -50,8 +50,8 @@ function NewPassword() {
       <Row title={<Trans>Password</Trans>} about={<Trans>Changing it logs out all other devices.</Trans>}><Button onClick={() => setOpen(true)}><Trans>Change</Trans></Button></Row>
       <Dialog open={open} onClose={close} title={t`Change the password`} size="s">
         <Form onSubmit={() => void save.run()}>
-          <Password label={t`Your password until now`} value={oldPassword} onChange={(e) => setOld(e.currentTarget.value)} required autoFocus autoComplete="current-password" error={errors.of("oldPassword")} />
-          <Password label={t`New password`} value={newPassword} onChange={(e) => setNew(e.currentTarget.value)} required minLength={8} maxLength={200} autoComplete="new-password" hint={t`At least 8 characters. A sentence is easier to remember than signs.`} error={errors.of("newPassword")} />
+          <Password label={t`Current password`} value={oldPassword} onChange={(e) => setOld(e.currentTarget.value)} required autoFocus autoComplete="current-password" error={errors.of("oldPassword")} />
+          <Password label={t`New password`} value={newPassword} onChange={(e) => setNew(e.currentTarget.value)} required minLength={8} maxLength={200} autoComplete="new-password" hint={t`At least 8 characters. A short sentence is easy to remember.`} error={errors.of("newPassword")} />
           {errors.rest !== undefined && <ErrorNote error={errors.rest} />}
           <Actions><Button onClick={close}><Trans>Cancel</Trans></Button><Button look="primary" submit busy={save.pending}><Trans>Change the password</Trans></Button></Actions>
         </Form>
@@ -66,7 +66,7 @@ export function Proof({ now, password, setPassword, code, setCode, errors }: { n
   return (
     <>
       {now.password === true && <Password label={t`Your password`} value={password} onChange={(e) => setPassword(e.currentTarget.value)} required autoFocus autoComplete="current-password" error={errors.of("password")} />}
-      {now.totp === true && <Field label={t`Code`} value={code} onChange={(e) => setCode(e.currentTarget.value)} required autoComplete="one-time-code" spellCheck={false} hint={t`Six digits of your authenticator app, or a recovery code.`} error={errors.of("code")} />}
+      {now.totp === true && <Field label={t`Code`} value={code} onChange={(e) => setCode(e.currentTarget.value)} required autoComplete="one-time-code" spellCheck={false} hint={t`6-digit code from your authenticator app, or a recovery code.`} error={errors.of("code")} />}
     </>
   )
 }
@@ -86,16 +86,16 @@ function Export({ now }: { now: Security }) {
     a.href = path
     a.download = ""
     a.click()
-    toast(t`The download begins.`)
+    toast(t`Download started.`)
   })
   const errors = useFieldErrors(begin.error, "password", "code")
   return (
     <>
       <Row title={<Trans>Everything of mine</Trans>} about={<Trans>Your profile, contacts, messages and files, as one zip file.</Trans>}><Button onClick={() => setOpen(true)}><Trans>Export</Trans></Button></Row>
-      <Dialog open={open} onClose={close} title={t`Export everything of mine`} about={t`So that nobody else can, prove that it is you.`} size="s">
+      <Dialog open={open} onClose={close} title={t`Export my data`} about={t`First, confirm that it’s you.`} size="s">
         <Form onSubmit={() => void begin.run()}>
           <Proof now={now} password={password} setPassword={setPassword} code={code} setCode={setCode} errors={errors} />
-          {errors.rest !== undefined && (begin.error?.code === "unimplemented" ? <Note tone="warning"><Trans>This server makes no exports. Ask whoever runs it.</Trans></Note> : <ErrorNote error={errors.rest} />)}
+          {errors.rest !== undefined && (begin.error?.code === "unimplemented" ? <Note tone="warning"><Trans>Exports are turned off on this server. Ask its administrator.</Trans></Note> : <ErrorNote error={errors.rest} />)}
           <Actions><Button onClick={close}><Trans>Cancel</Trans></Button><Button look="primary" submit busy={begin.pending}><Trans>Download</Trans></Button></Actions>
         </Form>
       </Dialog>
@@ -120,21 +120,21 @@ function Delete({ now }: { now: Security }) {
     await logOut()
   })
   const errors = useFieldErrors(run.error, "password", "code")
-  if (now.password !== true) return <div className={s.pad}><Trans>You have no password here, so an administrator deletes your account. Ask one.</Trans></div>
+  if (now.password !== true) return <div className={s.pad}><Trans>You have no password here. Ask an administrator to delete your account.</Trans></div>
   return (
     <>
-      <Row title={<Trans>Delete the account</Trans>} about={<Trans>There is no way back. What you wrote to others stays with them, without your name.</Trans>}><Button onClick={() => setOpen(true)}><Trans>Delete…</Trans></Button></Row>
-      <Dialog open={open} onClose={close} title={t`Delete the account for ever?`} size="s">
+      <Row title={<Trans>Delete the account</Trans>} about={<Trans>This can’t be undone. What you wrote stays with its recipients, without your name.</Trans>}><Button onClick={() => setOpen(true)}><Trans>Delete…</Trans></Button></Row>
+      <Dialog open={open} onClose={close} title={t`Delete this account permanently?`} size="s">
         <ul className={s.list}>
-          <li><Trans>Your name, picture, contacts, drafts and saved messages are gone at once.</Trans></li>
-          <li><Trans>You leave all groups. Groups of yours go to another member.</Trans></li>
-          <li><Trans>All your devices are logged out.</Trans></li>
+          <li><Trans>Your name, picture, contacts, drafts and saved messages are deleted immediately.</Trans></li>
+          <li><Trans>You leave all groups. Groups you own go to another member.</Trans></li>
+          <li><Trans>You are logged out on all devices.</Trans></li>
         </ul>
         <Form onSubmit={() => void run.run()}>
           <Proof now={now} password={password} setPassword={setPassword} code={code} setCode={setCode} errors={errors} />
-          <Checkbox label={t`I know that this cannot be undone.`} checked={sure} onChange={setSure} />
+          <Checkbox label={t`I understand that this can’t be undone.`} checked={sure} onChange={setSure} />
           {errors.rest !== undefined && (run.error?.code === "permission_denied" ? <Note tone="warning"><Trans>You are the last administrator. Somebody else has to become one first.</Trans></Note> : <ErrorNote error={errors.rest} />)}
-          <Actions><Button onClick={close}><Trans>Cancel</Trans></Button><Button look="danger" submit busy={run.pending} disabled={!sure}><Trans>Delete for ever</Trans></Button></Actions>
+          <Actions><Button onClick={close}><Trans>Cancel</Trans></Button><Button look="danger" submit busy={run.pending} disabled={!sure}><Trans>Delete permanently</Trans></Button></Actions>
         </Form>
       </Dialog>
     </>

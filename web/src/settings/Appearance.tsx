@@ -14,9 +14,9 @@ export function Appearance() {
   const [size, setSize] = usePreference(textSize)
   const [enter, setEnter] = usePreference(enterSends)
   const [speaks, setSpeaks] = usePreference(language)
-  const names: Record<typeof looks, string> = { system: t`As the system`, light: t`Light`, dark: t`Dark` }
+  const names: Record<typeof looks, string> = { system: t`System default`, light: t`Light`, dark: t`Dark` }
   return (
-    <Page title={t`Appearance`} about={<Trans>Of this browser; other devices have their own.</Trans>}>
+    <Page title={t`Appearance`} about={<Trans>For this browser; other devices have their own.</Trans>}>
       <Section title={t`Theme`}>
         <div className={s.looks} role="radiogroup" aria-label={t`Theme`}>
           {(["system", "light", "dark"] as const).map((look) => (
@@ -30,17 +30,17 @@ export function Appearance() {
       </Section>
       <Section title={t`Text and space`}>
         <div className={s.pad}>
-          <Choice label={t`Size of text`} value={size} onChange={setSize} options={[{ value: "small", label: t`Small` }, { value: "medium", label: t`Medium` }, { value: "large", label: t`Large` }, { value: "larger", label: t`Larger` }]} />
+          <Choice label={t`Text size`} value={size} onChange={setSize} options={[{ value: "small", label: t`Small` }, { value: "medium", label: t`Medium` }, { value: "large", label: t`Large` }, { value: "larger", label: t`Larger` }]} />
         </div>
         <div className={s.slot}><Switch label={t`Compact`} about={t`More on the screen, less space between.`} checked={tight === "compact"} onChange={(on) => setTight(on ? "compact" : "cosy")} /></div>
       </Section>
       <Section title={t`Writing`}>
-        <div className={s.slot}><Switch label={t`Enter sends`} about={enter === "on" ? t`Shift and Enter begin a new line.` : t`Enter begins a new line; Ctrl and Enter send.`} checked={enter === "on"} onChange={(on) => setEnter(on ? "on" : "off")} /></div>
+        <div className={s.slot}><Switch label={t`Enter sends`} about={enter === "on" ? t`Shift+Enter starts a new line.` : t`Enter starts a new line; Ctrl+Enter sends.`} checked={enter === "on"} onChange={(on) => setEnter(on ? "on" : "off")} /></div>
       </Section>
       <Section title={t`Language`}>
         <div className={s.pad}>
           <Select<Language | ""> label={t`Language`} bare value={speaks} onChange={setSpeaks}
-            options={[{ value: "", label: t`As the browser` }, ...(Object.keys(languages) as Language[]).map((l) => ({ value: l, label: languages[l] }))]} />
+            options={[{ value: "", label: t`Browser default` }, ...(Object.keys(languages) as Language[]).map((l) => ({ value: l, label: languages[l] }))]} />
         </div>
       </Section>
     </Page>

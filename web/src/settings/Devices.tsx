@@ -24,7 +24,7 @@ export function Devices() {
     all.set((was) => was.filter((d) => !which.includes(d)))
   }
   return (
-    <Page title={t`Devices`} about={<Trans>Where you are logged in. End what you do not know, and change your password then.</Trans>}>
+    <Page title={t`Devices`} about={<Trans>Where you are logged in. If you don’t recognise one, log it out and change your password.</Trans>}>
       <Reading of={all}>
         {(sessions) => {
           const here = sessions.filter((d) => d.current === true)
@@ -46,7 +46,7 @@ export function Devices() {
       <Confirm open={ending !== undefined} onClose={() => setEnding(undefined)} danger action={ending === "others" ? t`End all others` : t`Log out`}
         title={ending === "others" ? t`Log out all other devices?` : ending?.current === true ? t`Log out here?` : t`Log out this device?`}
         onConfirm={() => (ending === undefined ? undefined : end(ending))}>
-        {ending !== "others" && ending?.current === true ? <Trans>What this browser keeps of your messages is removed from it.</Trans> : <Trans>It needs the password to come back.</Trans>}
+        {ending !== "others" && ending?.current === true ? <Trans>Messages stored in this browser are removed.</Trans> : <Trans>It needs the password to log in again.</Trans>}
       </Confirm>
     </Page>
   )

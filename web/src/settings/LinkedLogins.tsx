@@ -70,11 +70,11 @@ function Finish({ code: given, password, onClose, onDone }: { code: string; pass
   const errors = useFieldErrors(link.error, "code", "password")
   const gone = link.error?.code === "not_found" || link.error?.code === "too_late"
   return (
-    <Dialog open onClose={onClose} title={t`Link this login`} size="s" about={given === "" ? t`Log in in the window that has opened, and copy the code that it shows in the end.` : t`It is you who logged in there. Link it to this account?`}>
+    <Dialog open onClose={onClose} title={t`Link this login`} size="s" about={given === "" ? t`Log in in the new window, then copy the code it shows.` : t`Was that you logging in there? Link it to this account?`}>
       <Form onSubmit={() => void link.run()}>
         {given === "" && <Field label={t`Code`} value={code} onChange={(e) => setCode(e.currentTarget.value)} required autoFocus spellCheck={false} autoComplete="off" error={errors.of("code")} />}
         {password && <Password label={t`Your password`} value={proof} onChange={(e) => setProof(e.currentTarget.value)} required autoComplete="current-password" error={errors.of("password")} />}
-        {errors.rest !== undefined && (gone ? <Note tone="warning"><Trans>This took too long. Begin again.</Trans></Note> : link.error?.code === "already_exists" ? <Note tone="warning"><Trans>Somebody else here logs in by that already.</Trans></Note> : <ErrorNote error={errors.rest} />)}
+        {errors.rest !== undefined && (gone ? <Note tone="warning"><Trans>This took too long. Start again.</Trans></Note> : link.error?.code === "already_exists" ? <Note tone="warning"><Trans>Someone else here already uses that login.</Trans></Note> : <ErrorNote error={errors.rest} />)}
         <Actions><Button onClick={onClose}><Trans>Cancel</Trans></Button><Button look="primary" submit busy={link.pending}><Trans>Link</Trans></Button></Actions>
       </Form>
     </Dialog>
@@ -92,7 +92,7 @@ function Remove({ identity, title, password, onClose, onDone }: { identity: Iden
   })
   const errors = useFieldErrors(run.error, "password")
   return (
-    <Dialog open onClose={onClose} title={t`Log in by ${title} no more?`} size="s" about={t`Devices that are logged in stay so.`}>
+    <Dialog open onClose={onClose} title={t`Stop logging in with ${title}?`} size="s" about={t`Devices that are logged in stay logged in.`}>
       <Form onSubmit={() => void run.run()}>
         {password && <Password label={t`Your password`} value={proof} onChange={(e) => setProof(e.currentTarget.value)} required autoFocus autoComplete="current-password" error={errors.of("password")} />}
         {errors.rest !== undefined && (run.error?.code === "permission_denied" ? <Note tone="warning"><Trans>It is your only way to log in.</Trans></Note> : <ErrorNote error={errors.rest} />)}

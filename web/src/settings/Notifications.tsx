@@ -1,11 +1,11 @@
 import { Trans, useLingui } from "@lingui/react/macro"
-import { useAction, useClient, useConversations, useUser } from "@skein-im/react"
+import { useAction, useClient, useConversations } from "@skein-im/react"
 import type { Summary } from "@skein-im/client"
 import { BellOff } from "lucide-react"
 import { useState } from "react"
 import { Link } from "wouter"
 import { momentOf } from "../timeline/format.js"
-import { nameOf } from "../timeline/names.js"
+import { useName } from "../timeline/names.js"
 import { Button, ErrorNote, Note, Switch, Tag } from "../ui/index.js"
 import { canPush, settle, wanted } from "../push.js"
 import { Pushes } from "./Pushes.js"
@@ -25,8 +25,8 @@ export function Notifications() {
     <Page title={t`Notifications`}>
       <Section title={t`This browser`}><Permission /></Section>
       <Pushes />
-      <Section title={t`Muted conversations`} about={<Trans>Their messages count, but do not disturb. Mute a conversation in its details.</Trans>}>
-        {muted.length === 0 && <Row icon={<BellOff />} title={<Trans>None</Trans>} about={<Trans>Every conversation may notify you.</Trans>} />}
+      <Section title={t`Muted conversations`} about={<Trans>They still count as unread, but don’t notify you. Mute a conversation in its details.</Trans>}>
+        {muted.length === 0 && <Row icon={<BellOff />} title={<Trans>None</Trans>} about={<Trans>All conversations can notify you.</Trans>} />}
         {muted.map((c) => <Muted key={c.id} of={c} />)}
       </Section>
     </Page>
@@ -40,7 +40,7 @@ function Permission() {
   const [now, setNow] = useState<NotificationPermission>(can ? Notification.permission : "denied")
   const [push, setPush] = usePreference(wanted)
   const settled = useAction(() => settle(client))
-  if (!can) return <div className={s.pad}><Note><Trans>This browser shows notifications only of pages with a secure address (https).</Trans></Note></div>
+  if (!can) return <div className={s.pad}><Note><Trans>This browser shows notifications only for secure (https) pages.</Trans></Note></div>
   const ask = (): void => void Notification.requestPermission().then((p) => {
     setNow(p)
     return settled.run()
@@ -53,11 +53,11 @@ function Permission() {
     <>
       <Row title={<Trans>Notifications</Trans>}
         tag={now === "granted" ? <Tag tone="success"><Trans>Allowed</Trans></Tag> : now === "denied" ? <Tag tone="danger"><Trans>Blocked</Trans></Tag> : <Tag><Trans>Not asked yet</Trans></Tag>}
-        about={now === "denied" ? t`The browser was told not to show any. Change that beside the address of the page.` : undefined}>
+        about={now === "denied" ? t`Notifications are blocked for this page. You can allow them next to the address bar.` : undefined}>
         {now === "default" && <Button look="primary" onClick={ask}><Trans>Allow</Trans></Button>}
       </Row>
       {now === "granted" && canPush() && (
-        <div className={s.pad}><Switch label={t`Also when Skein is closed`} about={t`The browser's maker passes an encrypted message on.`} checked={push === "on"} disabled={settled.pending} onChange={want} /></div>
+        <div className={s.pad}><Switch label={t`Even when Skein is closed`} about={t`They reach you encrypted, through your browser’s push service.`} checked={push === "on"} disabled={settled.pending} onChange={want} /></div>
       )}
       {settled.error !== undefined && <ErrorNote error={settled.error} />}
     </>
@@ -66,11 +66,11 @@ function Permission() {
 
 function Muted({ of }: { of: Summary }) {
   const client = useClient()
-  const peer = useUser(of.kind === "dm" ? of.peer : undefined)
+  const peer = useName(of.kind === "dm" ? of.peer : undefined)
   const end = useAction(() => client.conversation(of.id).setMyState({ mutedUntilMs: "0" }))
   const until = of.mine.mutedUntilMs ?? 0
   return (
-    <Row icon={<BellOff />} title={<Link href={`/c/${of.id}`}>{of.kind === "dm" ? nameOf(peer) : of.title}</Link>}
+    <Row icon={<BellOff />} title={<Link href={`/c/${of.id}`}>{of.kind === "dm" ? peer : of.title}</Link>}
       about={end.error !== undefined ? <ErrorNote error={end.error} /> : until - Date.now() > forEver ? <Trans>Muted</Trans> : <Trans>Until {momentOf(until)}</Trans>}>
       <Button look="quiet" busy={end.pending} onClick={() => void end.run()}><Trans>Unmute</Trans></Button>
     </Row>

@@ -32,30 +32,30 @@ export function Privacy() {
   })
   const set = (change: Change): void => void save.run(change)
   return (
-    <Page title={t`Privacy`} about={<Trans>Whom you have blocked can do none of this.</Trans>}>
+    <Page title={t`Privacy`} about={<Trans>People you have blocked can do none of this.</Trans>}>
       {save.error !== undefined && <ErrorNote error={save.error} />}
       <Reading of={now}>
         {(p) => (
           <>
             <Section>
               <div className={s.pad}>
-                <Choice label={t`Who may write to me`} value={p.dmPolicy ?? "DM_POLICY_CONTACTS"} onChange={(dmPolicy) => set({ dmPolicy })}
-                  options={[{ value: "DM_POLICY_EVERYONE", label: t`Everyone` }, { value: "DM_POLICY_CONTACTS", label: t`My contacts`, about: t`Others ask first.` }, { value: "DM_POLICY_NOBODY", label: t`Nobody`, about: t`You can still write to others.` }]} />
+                <Choice label={t`Who can message me`} value={p.dmPolicy ?? "DM_POLICY_CONTACTS"} onChange={(dmPolicy) => set({ dmPolicy })}
+                  options={[{ value: "DM_POLICY_EVERYONE", label: t`Everyone` }, { value: "DM_POLICY_CONTACTS", label: t`My contacts`, about: t`Others can send you a request.` }, { value: "DM_POLICY_NOBODY", label: t`Nobody`, about: t`You can still write to others.` }]} />
               </div>
               <div className={s.pad}>
-                <Choice label={t`Who finds me by my name`} value={p.findPolicy ?? "FIND_POLICY_ANYONE"} onChange={(findPolicy) => set({ findPolicy })}
+                <Choice label={t`Who can find me by name`} value={p.findPolicy ?? "FIND_POLICY_ANYONE"} onChange={(findPolicy) => set({ findPolicy })}
                   options={[{ value: "FIND_POLICY_ANYONE", label: t`Everyone` }, { value: "FIND_POLICY_CONTACTS", label: t`My contacts` }, { value: "FIND_POLICY_NOBODY", label: t`Nobody` }]} />
               </div>
               <div className={s.pad}>
-                <Choice label={t`Who adds me to groups`} value={p.groupPolicy ?? "GROUP_POLICY_ANYONE"} onChange={(groupPolicy) => set({ groupPolicy })}
-                  options={[{ value: "GROUP_POLICY_ANYONE", label: t`Everyone` }, { value: "GROUP_POLICY_CONTACTS", label: t`My contacts`, about: t`Others invite you, and you decide.` }, { value: "GROUP_POLICY_NOBODY", label: t`Nobody`, about: t`Everybody invites you, and you decide.` }]} />
+                <Choice label={t`Who can add me to groups`} value={p.groupPolicy ?? "GROUP_POLICY_ANYONE"} onChange={(groupPolicy) => set({ groupPolicy })}
+                  options={[{ value: "GROUP_POLICY_ANYONE", label: t`Everyone` }, { value: "GROUP_POLICY_CONTACTS", label: t`My contacts`, about: t`Others can invite you, and you decide.` }, { value: "GROUP_POLICY_NOBODY", label: t`Nobody`, about: t`Others can invite you, and you decide.` }]} />
               </div>
               <div className={s.pad}>
-                <Choice label={t`Who sees when I am here, and when I was last`} value={p.presencePolicy ?? "PRESENCE_POLICY_CONTACTS"} onChange={(presencePolicy) => set({ presencePolicy })}
+                <Choice label={t`Who can see when I’m online or was last seen`} value={p.presencePolicy ?? "PRESENCE_POLICY_CONTACTS"} onChange={(presencePolicy) => set({ presencePolicy })}
                   options={[{ value: "PRESENCE_POLICY_EVERYONE", label: t`Everyone` }, { value: "PRESENCE_POLICY_CONTACTS", label: t`My contacts` }, { value: "PRESENCE_POLICY_NOBODY", label: t`Nobody` }]} />
               </div>
             </Section>
-            <Section about={<Trans>If you turn it off, you do not see how far others have read either.</Trans>}>
+            <Section about={<Trans>If you turn this off, you don’t see read receipts from others either.</Trans>}>
               <div className={s.slot}><Switch label={t`Show how far I have read`} checked={p.hideReads !== true} onChange={(on) => set({ hideReads: !on })} /></div>
             </Section>
             <Section>

@@ -14,14 +14,14 @@ export function Profile() {
   const client = useClient()
   const me = useUser(client.user)
   return (
-    <Page title={t`Profile`} about={<Trans>What others see of you.</Trans>}>
+    <Page title={t`Profile`} about={<Trans>How others see you.</Trans>}>
       {me === undefined ? <Loading /> : (
         <>
           <Section>
             <Portrait />
             <About key={me.id} me={me} />
           </Section>
-          {(me.username ?? "") !== "" && <Section title={t`User name`} about={<Trans>With it others find you, and you log in. It can be changed once in 30 days; the old one stays reserved for you for 90.</Trans>}><Username me={me} /></Section>}
+          {(me.username ?? "") !== "" && <Section title={t`User name`} about={<Trans>Others find you by it, and you log in with it. You can change it once every 30 days; the old one stays reserved for you for 90 days.</Trans>}><Username me={me} /></Section>}
         </>
       )}
     </Page>
@@ -37,7 +37,7 @@ function About({ me }: { me: User }) {
   const save = useAction(async () => {
     const { user } = await client.call("skein.v1.UserService/UpdateProfile", { displayName: name.trim(), about: about.trim() })
     if (user !== undefined) profiles.put([user])
-    toast(t`Your profile was changed.`)
+    toast(t`Profile updated.`)
   })
   const errors = useFieldErrors(save.error, "displayName", "about")
   const same = name.trim() === (me.displayName ?? "") && about.trim() === (me.about ?? "")
@@ -46,7 +46,7 @@ function About({ me }: { me: User }) {
   useEffect(() => setAbout(me.about ?? ""), [me.about])
   return (
     <Form onSubmit={() => void save.run()}>
-      <Field label={t`Name`} value={name} onChange={(e) => setName(e.currentTarget.value)} required maxLength={64} autoComplete="name" error={errors.of("displayName")} />
+      <Field label={t`Name`} value={name} onChange={(e) => setName(e.currentTarget.value)} required maxLength={64} autoComplete="name" error={name.trim() === "" ? t`Enter your name.` : errors.of("displayName")} />
       <TextArea label={t`About you`} value={about} onChange={(e) => setAbout(e.currentTarget.value)} maxLength={200} rows={2} error={errors.of("about")} hint={about.length > 150 ? t`${200 - about.length} characters left` : undefined} />
       {errors.rest !== undefined && <ErrorNote error={errors.rest} />}
       <Actions><Button look="primary" submit busy={save.pending} disabled={same || name.trim() === ""}><Trans>Save</Trans></Button></Actions>
@@ -65,14 +65,14 @@ function Username({ me }: { me: User }) {
     const { user } = await client.call("skein.v1.AccountService/ChangeUsername", { username: username.trim().toLowerCase(), ...(password === "" ? {} : { password }) })
     if (user !== undefined) profiles.put([user])
     setPassword("")
-    toast(t`Your user name was changed.`)
+    toast(t`User name changed.`)
   })
   const errors = useFieldErrors(save.error, "username", "password")
   const same = username.trim().toLowerCase() === me.username
   const often = save.error?.code === "rate_limited" ? t`You changed it less than 30 days ago.` : undefined
   return (
     <Form onSubmit={() => void save.run()}>
-      <Field label={t`User name`} bare value={username} onChange={(e) => setUsername(e.currentTarget.value)} required minLength={3} maxLength={32} autoCapitalize="none" spellCheck={false} autoComplete="off" error={errors.of("username") ?? often} />
+      <Field label={t`User name`} bare value={username} onChange={(e) => setUsername(e.currentTarget.value)} required minLength={3} maxLength={32} autoCapitalize="none" spellCheck={false} autoComplete="off" hint={t`3 to 32 letters, digits, dots, hyphens or underscores.`} error={errors.of("username") ?? often} />
       {!same && security.data?.password !== false && <Password label={t`Your password`} value={password} onChange={(e) => setPassword(e.currentTarget.value)} required autoComplete="current-password" error={errors.of("password")} />}
       {errors.rest !== undefined && often === undefined && <ErrorNote error={errors.rest} />}
       {!same && <Actions>

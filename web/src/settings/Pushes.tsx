@@ -16,7 +16,7 @@ const night = { quietFrom: 22 * 60, quietUntil: 7 * 60 }
 export function Pushes() {
   const client = useClient()
   const now = useLoad((signal) => client.call("skein.v1.PushService/GetPushSettings", {}, { signal }).then((r) => r.settings ?? {}))
-  if (now.error instanceof SkeinError && now.error.code === "unimplemented") return <Note><Trans>This server wakes no devices: notifications come while the app is open.</Trans></Note>
+  if (now.error instanceof SkeinError && now.error.code === "unimplemented") return <Note><Trans>This server sends no push notifications. You are notified while the app is open.</Trans></Note>
   return <Reading of={now}>{(settings) => <Choices settings={settings} onChanged={now.set} />}</Reading>
 }
 
@@ -48,16 +48,16 @@ function Choices({ settings, onChanged }: { settings: Settings; onChanged: (to: 
   }
   return (
     <>
-      <Section title={t`On all your devices`} about={<Trans>A device is woken only for what you received on none of them within seconds.</Trans>}>
+      <Section title={t`On all your devices`} about={<Trans>A device is notified only if none of your devices received the message within a few seconds.</Trans>}>
         <div className={s.pad}>
           {set.error !== undefined && <ErrorNote error={set.error} />}
           <Select label={t`In direct chats for`} value={level(settings.direct)} options={options} onChange={(direct) => void set.run({ direct })} />
           <Select label={t`In groups for`} value={level(settings.groups)} options={options} onChange={(groups) => void set.run({ groups })} />
           <Switch label={t`Mentions in muted groups`} checked={settings.muteMentions !== true} onChange={(on) => void set.run({ muteMentions: !on })} />
-          <Switch label={t`Show who wrote, and what`} about={t`Otherwise a notification says no more than that there is a message.`} checked={settings.hideText !== true} onChange={(on) => void set.run({ hideText: !on })} />
+          <Switch label={t`Show who wrote, and what`} about={t`When off, notifications only say that there is a new message.`} checked={settings.hideText !== true} onChange={(on) => void set.run({ hideText: !on })} />
         </div>
       </Section>
-      <Section title={t`Quiet hours`} about={<Trans>Nothing wakes your devices then. What came is there when you look.</Trans>}>
+      <Section title={t`Quiet hours`} about={<Trans>Your devices stay quiet during these hours. Messages are there when you look.</Trans>}>
         <div className={s.pad}>
           <Switch label={t`Quiet hours`} checked={quiet} onChange={(on) => void set.run(on ? { ...night, quietZone: zoneHere() } : { quietFrom: 0, quietUntil: 0 })} />
           {quiet && (

@@ -1,11 +1,11 @@
 import { Trans, useLingui } from "@lingui/react/macro"
 import { SkeinError, type Response } from "@skein-im/client"
-import { useAction, useClient, useConversation, useEvent, useUser } from "@skein-im/react"
+import { useAction, useClient, useConversation, useEvent } from "@skein-im/react"
 import { CalendarClock, Pencil, Trash2 } from "lucide-react"
 import { useState } from "react"
 import { Link } from "wouter"
 import { momentOf } from "../timeline/format.js"
-import { nameOf } from "../timeline/names.js"
+import { useName } from "../timeline/names.js"
 import { Button, Confirm, Dialog, Empty, ErrorNote, Field, IconButton, Tag, TextArea, useWhy } from "../ui/index.js"
 import { localMinute, minuteToMs } from "./dates.js"
 import { useFieldErrors } from "./fields.js"
@@ -37,11 +37,11 @@ export function Scheduled() {
     <Page title={t`Scheduled messages`}>
       <Reading of={all}>
         {(list) => list.length === 0
-          ? <Empty icon={<CalendarClock />} title={t`Nothing is scheduled`}><Trans>Hold the send button of a conversation, or press it with the second mouse button, to send a message later.</Trans></Empty>
+          ? <Empty icon={<CalendarClock />} title={t`Nothing is scheduled`}><Trans>To schedule a message, press and hold the send button, or right-click it.</Trans></Empty>
           : <Section>{list.map((one) => <Line key={one.message?.id} of={one} onChange={() => setChanging(one)} onCancel={() => setCancelling(one)} />)}</Section>}
       </Reading>
       {changing !== undefined && <Change of={changing} onClose={() => setChanging(undefined)} onDone={all.reload} />}
-      <Confirm open={cancelling !== undefined} onClose={() => setCancelling(undefined)} danger action={t`Do not send`} title={t`Do not send this message?`}
+      <Confirm open={cancelling !== undefined} onClose={() => setCancelling(undefined)} danger action={t`Don’t send`} title={t`Don’t send this message?`}
         onConfirm={async () => {
           await client.call("skein.v1.MessageService/CancelScheduled", { id: cancelling?.message?.id ?? "" })
           all.reload()
@@ -61,16 +61,16 @@ function Line({ of, onChange, onCancel }: { of: One; onChange: () => void; onCan
   const conversation = of.message?.conversation ?? ""
   const c = useConversation(conversation)
   const other = conversation.startsWith("dm:") ? conversation.split(":").slice(1).find((u) => u !== client.user) ?? client.user : undefined
-  const peer = useUser(other)
-  const name = other === undefined ? c?.title || t`Group` : other === client.user ? t`Saved messages` : nameOf(peer)
+  const peer = useName(other)
+  const name = other === undefined ? c?.title || t`Group` : other === client.user ? t`Saved messages` : peer
   const at = momentOf(Number(of.atMs ?? 0))
   const failed = of.state === "SCHEDULED_STATE_FAILED"
   const reason = failed ? why(new SkeinError({ code: of.error?.code ?? "internal", message: of.error?.message ?? "" })) : ""
   return (
     <Row icon={<CalendarClock />} title={shortOf(of)} about={<><Link href={`/c/${conversation}`}><bdi>{name}</bdi></Link> · {at}{failed && <> · {reason}</>}</>}
-      tag={failed ? <Tag tone="danger"><Trans>Not sent</Trans></Tag> : of.state === "SCHEDULED_STATE_SENDING" ? <Tag><Trans>Being sent</Trans></Tag> : undefined}>
+      tag={failed ? <Tag tone="danger"><Trans>Not sent</Trans></Tag> : of.state === "SCHEDULED_STATE_SENDING" ? <Tag><Trans>Sending</Trans></Tag> : undefined}>
       <IconButton label={t`Change`} onClick={onChange}><Pencil /></IconButton>
-      <IconButton label={t`Do not send`} onClick={onCancel}><Trash2 /></IconButton>
+      <IconButton label={t`Don’t send`} onClick={onCancel}><Trash2 /></IconButton>
     </Row>
   )
 }
@@ -91,11 +91,11 @@ function Change({ of, onClose, onDone }: { of: One; onClose: () => void; onDone:
   })
   const errors = useFieldErrors(save.error, "atMs", "text")
   return (
-    <Dialog open onClose={onClose} title={t`Change what is sent later`} size="s">
+    <Dialog open onClose={onClose} title={t`Edit scheduled message`} size="s">
       <Form onSubmit={() => void save.run()}>
         {isText && <TextArea label={t`Message`} value={text} onChange={(e) => setText(e.currentTarget.value)} required error={errors.of("text")} />}
         <Field label={t`When`} type="datetime-local" value={at} onChange={(e) => setAt(e.currentTarget.value)} required min={localMinute(client.serverTimeMs())} error={errors.of("atMs")} />
-        {errors.rest !== undefined && <ErrorNote error={save.error?.code === "too_late" || save.error?.code === "not_found" ? new SkeinError({ code: "sent", message: t`It was sent already.` }) : errors.rest} />}
+        {errors.rest !== undefined && <ErrorNote error={save.error?.code === "too_late" || save.error?.code === "not_found" ? new SkeinError({ code: "sent", message: t`It has already been sent.` }) : errors.rest} />}
         <Actions><Button onClick={onClose}><Trans>Cancel</Trans></Button><Button look="primary" submit busy={save.pending}><Trans>Save</Trans></Button></Actions>
       </Form>
     </Dialog>

@@ -39,8 +39,8 @@ export function SettingsPage({ page }: { page: string }) {
       <div className={s.inner} data-at={page === "" ? "nav" : "page"}>
         <Nav page={page} admin={admin === true} />
         <div className={s.scroll}>
-          {Body === undefined ? <Empty title={t`There is no such page`} />
-            : shown in adminPages && admin === false ? <Empty icon={<ShieldCheck />} title={t`For administrators`}><Trans>You are not one of this server's administrators.</Trans></Empty>
+          {Body === undefined ? <Empty title={t`Page not found`} />
+            : shown in adminPages && admin === false ? <Empty icon={<ShieldCheck />} title={t`For administrators`}><Trans>You are not one of this server’s administrators.</Trans></Empty>
               : <Body key={shown} />}
         </div>
       </div>
@@ -86,7 +86,7 @@ function Nav({ page, admin }: { page: string; admin: boolean }) {
       )}
       <button type="button" className={`${s.way} ${s.leave}`} onClick={() => setLeaving(true)}><LogOut /><span className={s.wayText}><Trans>Log out</Trans></span></button>
       <Confirm open={leaving} onClose={() => setLeaving(false)} danger title={t`Log out here?`} action={t`Log out`} onConfirm={logOut}>
-        <Trans>What this browser keeps of your messages is removed from it. Messages that are not sent yet are lost.</Trans>
+        <Trans>Messages stored in this browser are removed. Unsent messages are lost.</Trans>
       </Confirm>
     </nav>
   )

@@ -32,9 +32,9 @@ export function Stickers() {
     return { packs: [...packs.values()], emoji }
   })
   return (
-    <Page title={t`Stickers`} about={<Trans>Administrators choose what there is.</Trans>}>
+    <Page title={t`Stickers`} about={<Trans>Your administrators choose what is available.</Trans>}>
       <Reading of={all}>
-        {({ packs, emoji }) => packs.length + emoji.length === 0 ? <Empty icon={<Sign />} title={t`There are none here`}><Trans>An administrator can add stickers and emoji of your own.</Trans></Empty> : (
+        {({ packs, emoji }) => packs.length + emoji.length === 0 ? <Empty icon={<Sign />} title={t`None`}><Trans>An administrator can add custom stickers and emoji.</Trans></Empty> : (
           <>
             {packs.map((p) => (
               <Section key={p.name} title={p.title ?? p.name ?? ""}>

@@ -16,11 +16,11 @@ export function TwoStep({ now, onChanged }: { now: Security; onChanged: () => vo
   const left = now.recoveryCodesLeft ?? 0
   const close = (): void => { setDoing(undefined); onChanged() }
   return (
-    <Section title={t`Two-step login`} about={<Trans>Besides the password, a login then needs a code of an app on your phone. Whoever learns your password does not get in.</Trans>}>
+    <Section title={t`Two-step login`} about={<Trans>Logging in then takes your password and a code from an app on your phone. A stolen password is not enough.</Trans>}>
       {now.totp === true ? (
         <>
           <Row title={<Trans>Authenticator app</Trans>} tag={<Tag tone="success"><Trans>On</Trans></Tag>}><Button onClick={() => setDoing("off")}><Trans>Turn off</Trans></Button></Row>
-          <Row title={<Trans>Recovery codes</Trans>} about={left === 0 ? <Trans>None is left. Make new ones before you need one.</Trans> : <Plural value={left} one="# is left." other="# are left." />} tag={left <= 2 ? <Tag tone="warning"><Trans>Few left</Trans></Tag> : undefined}>
+          <Row title={<Trans>Recovery codes</Trans>} about={left === 0 ? <Trans>None are left. Create new ones before you need them.</Trans> : <Plural value={left} one="# is left." other="# are left." />} tag={left <= 2 ? <Tag tone="warning"><Trans>Few left</Trans></Tag> : undefined}>
             <Button onClick={() => setDoing("codes")}><Trans>New codes</Trans></Button>
           </Row>
         </>
@@ -51,20 +51,20 @@ function TurnOn({ onClose }: { onClose: () => void }) {
   const errors = useFieldErrors(next.error, step.at === "password" ? "password" : "code")
   if (step.at === "codes") {
     return (
-      <Dialog open onClose={onClose} title={t`Keep your recovery codes`} about={t`Two-step login is on.`} size="s" actions={<Button look="primary" onClick={onClose}><Trans>I have kept them</Trans></Button>}>
+      <Dialog open onClose={onClose} title={t`Save your recovery codes`} about={t`Two-step login is on.`} size="s" actions={<Button look="primary" onClick={onClose}><Trans>I have saved them</Trans></Button>}>
         <Recovery codes={step.codes} />
       </Dialog>
     )
   }
   return (
-    <Dialog open onClose={onClose} title={t`Turn on two-step login`} size="s" about={step.at === "password" ? t`First, your password.` : t`Scan this with an authenticator app, then type the six digits that it shows.`}>
+    <Dialog open onClose={onClose} title={t`Turn on two-step login`} size="s" about={step.at === "password" ? t`First, your password.` : t`Scan this with an authenticator app, then enter the 6-digit code it shows.`}>
       <Form onSubmit={() => void next.run()}>
         {step.at === "password"
           ? <Password label={t`Your password`} value={password} onChange={(e) => setPassword(e.currentTarget.value)} required autoFocus autoComplete="current-password" error={errors.of("password")} />
           : (
             <>
-              <QrCode text={step.uri} label={t`The secret as a QR code`} />
-              <CopyText label={t`The secret, to be typed into an app`} value={step.secret.replace(/(.{4})(?=.)/g, "$1 ")} mono />
+              <QrCode text={step.uri} label={t`Secret as a QR code`} />
+              <CopyText label={t`Secret, to type into an app`} value={step.secret.replace(/(.{4})(?=.)/g, "$1 ")} mono />
               <Field label={t`Code`} value={code} onChange={(e) => setCode(e.currentTarget.value)} required autoFocus inputMode="numeric" autoComplete="one-time-code" maxLength={7} error={errors.of("code")} />
             </>
           )}
@@ -79,7 +79,7 @@ function Recovery({ codes }: { codes: readonly string[] }) {
   return (
     <>
       <Codes codes={codes} name="skein-recovery-codes.txt" />
-      <Note tone="warning"><Trans>They are shown this once. Each lets you in once, if you lose the app.</Trans></Note>
+      <Note tone="warning"><Trans>They are shown only once. Each one lets you in once if you lose the app.</Trans></Note>
     </>
   )
 }
@@ -101,7 +101,7 @@ function Change({ what, now, onClose }: { what: "off" | "codes"; now: Security; 
   const errors = useFieldErrors(run.error, "password", "code")
   if (codes.length > 0) {
     return (
-      <Dialog open onClose={onClose} title={t`Keep your recovery codes`} about={t`Those of before are good no more.`} size="s" actions={<Button look="primary" onClick={onClose}><Trans>I have kept them</Trans></Button>}>
+      <Dialog open onClose={onClose} title={t`Save your recovery codes`} about={t`The old ones no longer work.`} size="s" actions={<Button look="primary" onClick={onClose}><Trans>I have saved them</Trans></Button>}>
         <Recovery codes={codes} />
       </Dialog>
     )
@@ -111,7 +111,7 @@ function Change({ what, now, onClose }: { what: "off" | "codes"; now: Security; 
       <Form onSubmit={() => void run.run()}>
         <Proof now={now} password={password} setPassword={setPassword} code={code} setCode={setCode} errors={errors} />
         {errors.rest !== undefined && <ErrorNote error={errors.rest} />}
-        <Actions><Button onClick={onClose}><Trans>Cancel</Trans></Button><Button look={what === "off" ? "danger" : "primary"} submit busy={run.pending}>{what === "off" ? <Trans>Turn off</Trans> : <Trans>Make new codes</Trans>}</Button></Actions>
+        <Actions><Button onClick={onClose}><Trans>Cancel</Trans></Button><Button look={what === "off" ? "danger" : "primary"} submit busy={run.pending}>{what === "off" ? <Trans>Turn off</Trans> : <Trans>Create new codes</Trans>}</Button></Actions>
       </Form>
     </Dialog>
   )

@@ -18,7 +18,7 @@ export function useFieldErrors(error: unknown, ...fields: string[]): FieldErrors
   if (field === "") return { of: () => undefined, rest: error }
   const code = error instanceof SkeinError ? error.code : ""
   const words = (): string => {
-    if (code === "bad_credentials") return field === "code" && fields.includes("password") ? t`The password or the code is wrong.` : field === "code" ? t`This code is wrong, or was used already.` : t`This password is wrong.`
+    if (code === "bad_credentials") return field === "code" && fields.includes("password") ? t`Wrong password or code.` : field === "code" ? t`This code is wrong or was already used.` : t`This password is wrong.`
     if (code === "already_exists") return t`This user name is taken.`
     if (code === "invalid_argument" && field === "username") return t`3 to 32 letters, digits, dots, hyphens or underscores.`
     if (code === "invalid_argument" && /password/i.test(field)) return t`Between 8 and 200 characters.`

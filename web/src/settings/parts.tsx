@@ -55,7 +55,7 @@ export function Reading<T>({ of, children }: { of: Loaded<T>; children: (data: T
     return <>{of.error !== undefined && <ErrorNote error={of.error} onRetry={of.reload} />}{children(of.data)}</>
   }
   if (of.error !== undefined) return <ErrorNote error={of.error} onRetry={of.reload} />
-  if (offline) return <Empty icon={<WifiOff />} title={t`You are offline`}><Trans>This is shown as soon as there is a connection.</Trans></Empty>
+  if (offline) return <Empty icon={<WifiOff />} title={t`You are offline`}><Trans>This is shown as soon as you’re online.</Trans></Empty>
   return <Loading />
 }
 

@@ -37,7 +37,7 @@ export function ConnectionLine() {
       <WifiOff aria-hidden="true" />
       <span className={s.words}>
         <Trans>Offline since {time}.</Trans>{" "}
-        {waiting > 0 ? <Plural value={waiting} one="# message waits to be sent." other="# messages wait to be sent." /> : <Trans>What you write is sent when it is back.</Trans>}
+        {waiting > 0 ? <Plural value={waiting} one="# message waits to be sent." other="# messages wait to be sent." /> : <Trans>What you write is sent when you’re back online.</Trans>}
       </span>
       <Button look="quiet" className={s.again} onClick={() => client.reconnect()}><Trans>Try now</Trans></Button>
     </div>

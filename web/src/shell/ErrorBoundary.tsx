@@ -32,8 +32,8 @@ export class ErrorBoundary extends Component<Props, { error: unknown }> {
     if (this.state.error === undefined) return this.props.children
     const again = (): void => (this.props.whole ? location.reload() : this.setState({ error: undefined }))
     return (
-      <Empty icon={<CloudLightning />} title={t`Something broke here`} action={<Button look="primary" onClick={again}>{this.props.whole ? <Trans>Load anew</Trans> : <Trans>Try again</Trans>}</Button>}>
-        <Trans>Your messages are safe. If it happens again, tell whoever runs this server what you did.</Trans>
+      <Empty icon={<CloudLightning />} title={t`Something went wrong here`} action={<Button look="primary" onClick={again}>{this.props.whole ? <Trans>Reload</Trans> : <Trans>Try again</Trans>}</Button>}>
+        <Trans>Your messages are safe. If this keeps happening, tell the administrator what you did.</Trans>
       </Empty>
     )
   }

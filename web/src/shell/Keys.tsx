@@ -11,16 +11,16 @@ export function Keys() {
   const { t } = useLingui()
   const groups: { title: string; keys: [ReactNode, string[]][] }[] = [
     { title: t`Everywhere`, keys: [
-      [<Trans>Go to a chat, a person, a page</Trans>, [command, "K"]], [<Trans>Next pane, the one before</Trans>, ["F6", "⇧ F6"]],
-      [<Trans>Next chat, the one before</Trans>, ["Alt ↓", "Alt ↑"]], [<Trans>Close what was opened last</Trans>, ["Esc"]], [<Trans>These keys</Trans>, ["?"]],
+      [<Trans>Jump to a chat, person or page</Trans>, [command, "K"]], [<Trans>Next / previous pane</Trans>, ["F6", "⇧ F6"]],
+      [<Trans>Next / previous chat</Trans>, ["Alt ↓", "Alt ↑"]], [<Trans>Go back or close</Trans>, ["Esc"]], [<Trans>Keyboard shortcuts</Trans>, ["?"]],
     ] },
     { title: t`In a conversation`, keys: [
-      [<Trans>Send</Trans>, ["Enter"]], [<Trans>New line</Trans>, ["⇧ Enter"]], [<Trans>Edit your last message</Trans>, ["↑"]], [<Trans>Mention somebody</Trans>, ["@"]], [<Trans>Emoji</Trans>, [":"]],
+      [<Trans>Send</Trans>, ["Enter"]], [<Trans>New line</Trans>, ["⇧ Enter"]], [<Trans>Edit your last message</Trans>, ["↑"]], [<Trans>Mention someone</Trans>, ["@"]], [<Trans>Emoji</Trans>, [":"]],
     ] },
-    { title: t`On a message`, keys: [[<Trans>The one above, below</Trans>, ["↑", "↓"]], [<Trans>Reply</Trans>, ["R"]], [<Trans>More</Trans>, ["⇧ F10"]]] },
+    { title: t`On a message`, keys: [[<Trans>Previous / next message</Trans>, ["↑", "↓"]], [<Trans>Reply</Trans>, ["R"]], [<Trans>Reply in thread</Trans>, ["T"]], [<Trans>Edit</Trans>, ["E"]], [<Trans>Copy the text</Trans>, ["C"]], [<Trans>Forward</Trans>, ["F"]], [<Trans>Pin</Trans>, ["P"]], [<Trans>Select</Trans>, ["S"]], [<Trans>Delete for me</Trans>, ["Delete"]], [<Trans>More</Trans>, ["⇧ F10"]]] },
   ]
   return (
-    <Dialog open onClose={() => show(undefined)} title={t`Keys`} size="m">
+    <Dialog open onClose={() => show(undefined)} title={t`Keyboard shortcuts`} size="m">
       <div className={s.groups}>
         {groups.map((g) => (
           <section key={g.title}>

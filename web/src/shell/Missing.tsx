@@ -3,5 +3,5 @@ import { Empty } from "../ui/index.js"
 
 /** There is nothing at this address. */
 export function Missing() {
-  return <Empty title={t`There is nothing here`} />
+  return <Empty title={t`Page not found`} />
 }

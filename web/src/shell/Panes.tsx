@@ -2,9 +2,8 @@ import { useLingui } from "@lingui/react/macro"
 import { Suspense, useEffect, useSyncExternalStore } from "react"
 import { useLocation } from "wouter"
 import { ConversationList } from "../conversations/ConversationList.js"
-import { Loading } from "../ui/index.js"
+import { later, Loading } from "../ui/index.js"
 import { loadLate } from "../ui/Late.js"
-import { ConnectionLine } from "./ConnectionLine.js"
 import { ConversationPane } from "./ConversationPane.js"
 import { Ended } from "./Ended.js"
 import { ErrorBoundary } from "./ErrorBoundary.js"
@@ -12,12 +11,14 @@ import { Missing } from "./Missing.js"
 import { Rail } from "./Rail.js"
 import { Details, JoinPage, Keys, NewGroup, PeoplePage, SearchPage, SettingsPage, Switcher, Thread, UiGallery, Welcome } from "./rooms.js"
 import { placeOf, type Place } from "./place.js"
-import { Start } from "./Start.js"
 import { overlay } from "./switcher.js"
 import { useKeys } from "./useKeys.js"
 import { useOnePane } from "./useOnePane.js"
 import { usePageTitle } from "./usePageTitle.js"
 import s from "./Panes.module.css"
+
+const ConnectionLine = later(() => import("./ConnectionLine.js").then((m) => m.ConnectionLine))
+const Start = later(() => import("./Start.js").then((m) => m.Start))
 
 /** Three panes, two or one, as the window has room. What is in them is told by the address alone. */
 export function Panes() {
@@ -31,7 +32,7 @@ export function Panes() {
   const one = useOnePane() // the pane that is seen is the page's main part, whichever it is
   useEffect(() => {
     // What opens above the page is loaded once everything else is there.
-    const rest = setTimeout(() => void Promise.all([loadLate(), import("../timeline/MessageMenu.js"), import("../conversations/RowMenu.js")]).catch(() => undefined), 1200)
+    const rest = setTimeout(() => void Promise.all([loadLate(), import("../timeline/ActionBar.js"), import("../timeline/MessageMenu.js"), import("../conversations/RowMenu.js"), import("../composer/AddItems.js"), import("../composer/State.js"), import("../composer/Completion.js"), import("../timeline/ContentMore.js")]).catch(() => undefined), 1200)
     return () => clearTimeout(rest)
   }, [])
   return (

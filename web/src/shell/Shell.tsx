@@ -7,6 +7,7 @@ import { useSession } from "../auth/useSession.js"
 import { later, Loading } from "../ui/index.js"
 import { Panes } from "./Panes.js"
 
+const Accepted = later(() => import("../people/Accepted.js").then((m) => m.Accepted))
 const Woken = later(() => import("./Woken.js").then((m) => m.Woken))
 
 /** The app of who is logged in: its client, and the panes. */
@@ -26,7 +27,7 @@ export function Shell() {
     if (entering) go(nextOf(location.search), { replace: true })
   }, [entering, go])
   if (client === undefined || entering) return <Loading />
-  return <SkeinProvider client={client} profiles={profilesOf(user ?? "")}><Woken /><Panes /></SkeinProvider>
+  return <SkeinProvider client={client} profiles={profilesOf(user ?? "")}><Woken /><Accepted /><Panes /></SkeinProvider>
 }
 
 /** Where somebody wanted to go before they had to log in: a path of this app, and nothing else. */

@@ -22,10 +22,10 @@ export function Start() {
   }
   if (none) {
     return (
-      <Empty icon={<Brand />} title={t`Find the people you know`} action={<Button look="primary" icon={<UserPlus />} onClick={() => go("/people")}><Trans>Find people</Trans></Button>}>
-        <Trans>Ask somebody for their user name, and write to them.</Trans>
+      <Empty icon={<Brand />} title={t`Find people you know`} action={<Button look="primary" icon={<UserPlus />} onClick={() => go("/people")}><Trans>Find people</Trans></Button>}>
+        <Trans>Search by name, or ask someone for their user name.</Trans>
       </Empty>
     )
   }
-  return <Empty icon={<Brand />} title={t`Choose a conversation`} action={<Button look="quiet" onClick={openSwitcher}><Trans>Go to …</Trans></Button>}><Trans>Press ? to see what the keyboard can do.</Trans></Empty>
+  return <Empty icon={<Brand />} title={t`Select a conversation`} action={<Button look="quiet" onClick={openSwitcher}><Trans>Jump to…</Trans></Button>}><Trans>Press ? for keyboard shortcuts.</Trans></Empty>
 }

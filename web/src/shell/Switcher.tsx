@@ -3,6 +3,8 @@ import { useClient, useConversations, useUsers, type User } from "@skein-im/reac
 import { Bookmark, MessagesSquare, Search, Settings, UserPlus, Users, UsersRound } from "lucide-react"
 import { useEffect, useId, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from "react"
 import { useLocation } from "wouter"
+import { useBook, useRemarks } from "../people/book.js"
+import { onShelf } from "../people/shelves.js"
 import { nameOf } from "../timeline/names.js"
 import { Avatar, cx, Dialog } from "../ui/index.js"
 import { fits } from "./match.js"
@@ -48,10 +50,10 @@ export function Switcher() {
     e.preventDefault()
   }
   return (
-    <Dialog open onClose={close} title={t`Go to`} size="m">
-      <input className={s.input} role="combobox" aria-expanded="true" aria-controls={id} aria-activedescendant={goals[chosen] === undefined ? undefined : `${id}-${chosen}`} aria-label={t`A chat, a person, a page`}
-        placeholder={t`A chat, a person, a page`} value={query} autoFocus autoComplete="off" spellCheck={false} onChange={(e) => { setQuery(e.currentTarget.value); setAt(0) }} onKeyDown={onKey} />
-      <ul ref={list} id={id} className={s.list} role="listbox" aria-label={t`Go to`}>
+    <Dialog open onClose={close} title={t`Jump to`} size="m">
+      <input className={s.input} role="combobox" aria-expanded="true" aria-controls={id} aria-activedescendant={goals[chosen] === undefined ? undefined : `${id}-${chosen}`} aria-label={t`Jump to a chat, person or page`}
+        placeholder={t`Jump to a chat, person or page`} value={query} autoFocus autoComplete="off" spellCheck={false} onChange={(e) => { setQuery(e.currentTarget.value); setAt(0) }} onKeyDown={onKey} />
+      <ul ref={list} id={id} className={s.list} role="listbox" aria-label={t`Jump to`}>
         {goals.map((g, i) => (
           <li key={g.key} id={`${id}-${i}`} role="option" aria-selected={i === chosen} className={cx(s.goal, i === chosen && s.chosen)} onClick={() => enter(g)} onPointerMove={() => setAt(i)}>
             <span className={s.sign}>{g.sign}</span>
@@ -59,7 +61,7 @@ export function Switcher() {
             <span className={s.about}>{g.about}</span>
           </li>
         ))}
-        {goals.length === 0 && <li className={s.none} role="status">{t`Nothing is called that.`}</li>}
+        {goals.length === 0 && <li className={s.none} role="status">{t`No results.`}</li>}
       </ul>
     </Dialog>
   )
@@ -71,20 +73,30 @@ function useGoals(query: string): Goal[] {
   const all = useConversations()
   const users = useUsers(all.map((c) => c.peer).filter((p) => p !== ""))
   const found = usePeople(query)
+  const remarks = useRemarks()
+  const { contacts } = useBook()
   return useMemo(() => {
     const goals: Goal[] = []
     const known = new Set<string>()
     for (const c of all) {
       const user = users.get(c.peer)
       if (c.peer !== "") known.add(c.peer)
-      const name = c.kind === "group" ? c.title : c.peer === "" ? t`Saved messages` : nameOf(user)
+      const name = c.kind === "group" ? c.title : c.peer === "" ? t`Saved messages` : nameOf(user, remarks.get(c.peer))
       const rank = Math.max(fits(name, query), fits(user?.username ?? "", query))
       const sign = c.kind === "dm" && c.peer === "" ? <Bookmark /> : <Avatar id={c.kind === "group" ? c.id : c.peer} name={name} size="s" group={c.kind === "group"} />
       if (rank > 0) goals.push({ key: c.id, to: `/c/${c.id}`, name, about: c.unread > 0 ? t`${c.unread} unread` : user?.username ? `@${user.username}` : "", sign, rank: rank + (c.unread > 0 ? 0.5 : 0) })
     }
+    for (const { user } of onShelf(contacts, "contacts", "en")) {
+      if (known.has(user.id)) continue // nothing was said yet
+      const name = nameOf(user, remarks.get(user.id))
+      const rank = Math.max(fits(name, query), fits(user.username ?? "", query))
+      if (rank === 0) continue
+      known.add(user.id)
+      goals.push({ key: user.id, to: `/c/${client.dm(user.id).id}`, name, about: user.username ? `@${user.username}` : "", sign: <Avatar id={user.id} name={name} size="s" />, rank: rank * 0.95 })
+    }
     for (const u of found) {
       if (known.has(u.id) || u.id === client.user) continue
-      goals.push({ key: u.id, to: `/people/${u.id}`, name: nameOf(u), about: u.username ? `@${u.username}` : "", sign: <Avatar id={u.id} name={nameOf(u)} size="s" />, rank: 2.5 })
+      goals.push({ key: u.id, to: `/people/${u.id}`, name: nameOf(u, remarks.get(u.id)), about: u.username ? `@${u.username}` : "", sign: <Avatar id={u.id} name={nameOf(u)} size="s" />, rank: 2.5 })
     }
     const rooms: [string, string, ReactNode][] = [
       ["/", t`Chats`, <MessagesSquare />], ["/people", t`People`, <Users />], ["/people", t`New chat`, <UserPlus />], ["/new-group", t`New group`, <UsersRound />],
@@ -95,7 +107,7 @@ function useGoals(query: string): Goal[] {
       if (rank > 0) goals.push({ key: name, to, name: to.startsWith("/search?") ? t`Search messages for “${query.trim()}”` : name, about: "", sign, rank })
     }
     return goals.sort((a, b) => b.rank - a.rank).slice(0, most)
-  }, [all, users, found, query, client, t])
+  }, [all, users, remarks, contacts, found, query, client, t])
 }
 
 /** People whose names begin so. Those of an older question are left out. */

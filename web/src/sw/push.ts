@@ -48,7 +48,7 @@ export function read(text: string): Told | undefined {
 
 const english = {
   message: "New message", more: (n: number): string => (n === 1 ? "1 more message" : `${n} more messages`),
-  image: "Picture", file: "File", voice: "Voice message", video: "Video", location: "Place", card: "Contact", poll: "Poll", sticker: "Sticker", merged: "Forwarded messages",
+  image: "Picture", file: "File", voice: "Voice message", video: "Video", location: "Location", card: "Contact", poll: "Poll", sticker: "Sticker", merged: "Forwarded messages",
 }
 type Words = typeof english
 const chinese: Words = {

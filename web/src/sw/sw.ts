@@ -16,7 +16,7 @@ const page = "/"
 const versions = 2
 
 /** Paths that are the server's, not the app's; internal/webapp has the same list. */
-const apart = /^\/(api|ws|media|export|docs|claim|livez|readyz|metrics)(\/|$)/
+const apart = /^\/(api|ws|media|export|docs|claim|login\/callback|livez|readyz|metrics)(\/|$)/
 
 self.addEventListener("install", (e) => {
   e.waitUntil(

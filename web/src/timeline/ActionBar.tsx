@@ -16,7 +16,7 @@ export function ActionBar({ message: m }: { message: Message }) {
   const may = acts.may(m)
   const [picking, setPicking] = useState(false)
   return (
-    <div className={s.bar} role="toolbar" aria-label={t`What to do with it`}>
+    <div className={s.bar} role="toolbar" aria-label={t`Message actions`}>
       {may.react && (
         <Popover label={t`React`} open={picking} onOpenChange={setPicking} trigger={<IconButton small label={t`React`} tooltip={false}><SmilePlus /></IconButton>}>
           <EmojiPicker onPick={(e) => { setPicking(false); acts.react(m, e) }} />

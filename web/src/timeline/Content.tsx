@@ -1,18 +1,23 @@
-import { memo, useMemo, type ReactNode } from "react"
+import { lazy, memo, Suspense, useMemo, type ReactNode } from "react"
 import { Trans, useLingui } from "@lingui/react/macro"
-import { CircleAlert, ExternalLink, FileText, MapPin, Play, UserRound } from "lucide-react"
+import { CircleAlert, Play } from "lucide-react"
 import type { Message } from "@skein-im/client"
-import { useClient } from "@skein-im/react"
-import { Avatar, toast, later } from "../ui/index.js"
-import { bodyOf, isUpload, safeHref, shownSize, type Body, type Picture as About } from "@skein-im/client/content"
+import { later } from "../ui/index.js"
+import { bodyOf, isUpload, shownSize, type Body, type Picture as About } from "@skein-im/client/content"
 import { useScene } from "./context.js"
-import { lengthOf, sizeOf } from "./format.js"
-import { download, type MediaPlace } from "./media.js"
+import { lengthOf } from "./format.js"
+import type { MediaPlace } from "./media.js"
 import { Picture } from "./Picture.js"
 import { Preview } from "./Preview.js"
 import { Text } from "./Text.js"
 import s from "./Content.module.css"
 
+// As high as what comes: nothing moves.
+const Box = () => <span className={s.file}><span className={s.sign} /></span>
+const File = lazy(() => import("./ContentMore.js").then((m) => ({ default: m.File })))
+const Location = lazy(() => import("./ContentMore.js").then((m) => ({ default: m.Location })))
+const Card = lazy(() => import("./ContentMore.js").then((m) => ({ default: m.Card })))
+const Elsewhere = later(() => import("./ContentMore.js").then((m) => m.Elsewhere))
 const Voice = later(() => import("./Voice.js").then((m) => m.Voice))
 const Merged = later(() => import("./Merged.js").then((m) => m.Merged))
 const Poll = later(() => import("./Poll.js").then((m) => m.Poll))
@@ -42,11 +47,11 @@ function BodyNode({ m, body }: { m: Message; body: Body }): ReactNode {
     case "voice":
       return <Voice place={placeOf(m, body.about.media)} durationMs={body.about.durationMs} waveform={waveOf(m, body.about)} />
     case "file":
-      return <Captioned m={m} caption={body.about.caption}><File m={m} about={body.about} /></Captioned>
+      return <Captioned m={m} caption={body.about.caption}><Suspense fallback={<Box />}><File m={m} about={body.about} /></Suspense></Captioned>
     case "location":
-      return <Location latitude={body.place.latitude} longitude={body.place.longitude} name={body.place.name} address={body.place.address} />
+      return <Suspense fallback={<Box />}><Location latitude={body.place.latitude} longitude={body.place.longitude} name={body.place.name} address={body.place.address} /></Suspense>
     case "card":
-      return <Card user={body.user} name={body.name} />
+      return <Suspense fallback={<Box />}><Card user={body.user} name={body.name} /></Suspense>
     case "merged":
       return <Merged merged={body.merged} byServer={(m.forward?.merged ?? 0) > 0} />
     case "poll":
@@ -54,7 +59,7 @@ function BodyNode({ m, body }: { m: Message; body: Body }): ReactNode {
     case "sticker":
       return <Sticker m={m} alt={body.alt} />
     case "unknown":
-      return <p className={s.unknown}>{m.type === "unreadable" ? <Trans>This message cannot be read.</Trans> : body.fallback}</p>
+      return <p className={s.unknown}>{m.type === "unreadable" ? <Trans>This message can’t be read.</Trans> : body.fallback}</p>
   }
 }
 
@@ -66,12 +71,6 @@ function waveOf(m: Message, about: About): number[] {
 
 function Captioned({ m, caption, children }: { m: Message; caption: string; children: ReactNode }) {
   return <>{children}{caption !== "" && <div className={s.caption} data-caption=""><Text text={caption} of={m} /></div>}</>
-}
-
-/** Of an address elsewhere nothing is loaded by itself: it would tell that site who reads it. */
-function Elsewhere({ address, children }: { address: string; children: ReactNode }) {
-  const href = safeHref(address)
-  return href === undefined ? <span className={s.unknown}>{children}</span> : <a className={s.elsewhere} href={href} target="_blank" rel="noopener noreferrer nofollow"><ExternalLink aria-hidden="true" />{children}</a>
 }
 
 function Images({ m, about }: { m: Message; about: About }) {
@@ -101,54 +100,6 @@ function Video({ m, about }: { m: Message; about: About }) {
       <span className={s.dark} />
       <span className={s.play}><Play aria-hidden="true" /></span>
       {about.durationMs > 0 && <span className={s.length}>{lengthOf(about.durationMs)}</span>}
-    </button>
-  )
-}
-
-function File({ m, about }: { m: Message; about: About }) {
-  const client = useClient()
-  const { t } = useLingui()
-  const name = about.name || t`File`
-  if (!isUpload(about.media)) return <Elsewhere address={about.media}>{name}</Elsewhere>
-  const get = (): void => {
-    download(client, placeOf(m, about.media), name).catch(() => toast(t`The file cannot be fetched now.`, { tone: "error" }))
-  }
-  const ending = /\.([a-z0-9]{1,5})$/i.exec(name)?.[1]
-  return (
-    <button type="button" className={s.file} onClick={get} title={t`Download ${name}`} disabled={m.seq === 0}>
-      <span className={s.sign}>{ending === undefined ? <FileText aria-hidden="true" /> : <span className={s.ending}>{ending}</span>}</span>
-      <span className={s.words}>
-        <bdi className={s.name}>{name}</bdi>
-        <span className={s.about}>{sizeOf(about.bytes)}</span>
-      </span>
-    </button>
-  )
-}
-
-function Location({ latitude, longitude, name, address }: { latitude: number; longitude: number; name: string; address: string }) {
-  const { t } = useLingui()
-  const at = `${latitude.toFixed(5)}, ${longitude.toFixed(5)}`
-  const map = `https://www.openstreetmap.org/?mlat=${latitude}&mlon=${longitude}#map=16/${latitude}/${longitude}`
-  return (
-    <a className={s.file} href={map} target="_blank" rel="noopener noreferrer" title={t`Open the map`}>
-      <span className={s.sign}><MapPin aria-hidden="true" /></span>
-      <span className={s.words}>
-        <bdi className={s.name}>{name || t`Place`}</bdi>
-        <span className={s.about}>{address || at}</span>
-      </span>
-    </a>
-  )
-}
-
-function Card({ user, name }: { user: string; name: string }) {
-  const { profile } = useScene()
-  return (
-    <button type="button" className={s.file} onClick={() => profile(user)}>
-      <Avatar id={user} name={name} size="m" />
-      <span className={s.words}>
-        <bdi className={s.name}>{name}</bdi>
-        <span className={s.about}><UserRound aria-hidden="true" /><Trans>Contact</Trans></span>
-      </span>
     </button>
   )
 }

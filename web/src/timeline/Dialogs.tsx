@@ -48,8 +48,8 @@ function Recall({ message: m, onClose }: Of) {
   const { t } = useLingui()
   const client = useClient()
   return (
-    <Confirm open onClose={onClose} title={t`Take the message back?`} action={t`Take back`} danger onConfirm={() => client.conversation(m.conversation).recall(m.seq)}>
-      <Trans>It is erased for everybody here. That it was there stays to be seen.</Trans>
+    <Confirm open onClose={onClose} title={t`Delete this message for everyone?`} action={t`Delete`} danger onConfirm={() => client.conversation(m.conversation).recall(m.seq)}>
+      <Trans>It is deleted for everyone here. A note that there was a message remains.</Trans>
     </Confirm>
   )
 }
@@ -64,7 +64,7 @@ function DeleteForMe({ messages, onClose }: { messages: readonly Message[]; onCl
   }
   return (
     <Confirm open onClose={onClose} title={t`${plural(messages.length, { one: "Delete the message for you?", other: "Delete # messages for you?" })}`} action={t`Delete for me`} danger onConfirm={run}>
-      <Trans>They are gone from all your devices, for ever. Others keep them.</Trans>
+      <Trans>They are deleted from all your devices for good. Others keep them.</Trans>
     </Confirm>
   )
 }
@@ -129,7 +129,7 @@ function Edits({ message: m, onClose }: Of) {
     return { items: r.versions ?? [], next: r.next === undefined || r.next === 0 ? "" : String(r.next) }
   }, m.id)
   return (
-    <Dialog open onClose={onClose} title={t`What it said before`}>
+    <Dialog open onClose={onClose} title={t`Edit history`}>
       <div className={s.version}><time>{momentOf(m.editedAtMs)}</time>{m.type === "text" ? <Text text={m.text} of={m} /> : m.fallback}</div>
       <Pages pages={pages} empty={t`Nothing earlier is kept.`}>
         {(v) => (
@@ -156,7 +156,7 @@ function Readers({ message: m, onClose }: Of) {
         <div key={i} className={s.readers}>
           <h3><Plural value={r.read.length} _0="Nobody has read it yet" one="Read by # person" other="Read by # people" /></h3>
           <ul className={s.list}>{r.read.map((u) => <Person key={u} user={u} />)}</ul>
-          {r.received.length > 0 && <h3><Plural value={r.received.length} one="Came to # more" other="Came to # more" /></h3>}
+          {r.received.length > 0 && <h3><Plural value={r.received.length} one="Delivered to # more" other="Delivered to # more" /></h3>}
           <ul className={s.list}>{r.received.map((u) => <Person key={u} user={u} />)}</ul>
         </div>
       ))}
@@ -190,7 +190,7 @@ function ReactedList({ message: m, reaction }: { message: Message; reaction: str
     return { items: r.reacted ?? [], next: r.next ?? "" }
   }, `${m.id} ${reaction}`)
   return (
-    <Pages pages={pages} empty={t`Nobody reacted.`}>
+    <Pages pages={pages} empty={t`No reactions.`}>
       {(r) => <Person key={`${r.user} ${r.reaction}`} user={r.user ?? ""}><span className={s.mark}><ReactionMark reaction={r.reaction ?? ""} /></span></Person>}
     </Pages>
   )
@@ -223,7 +223,7 @@ function VoteList({ message: m, option, text, client }: { message: Message; opti
     return { items: r.voted ?? [], next: r.next ?? "" }
   }, `${m.id} ${option}`)
   return (
-    <Pages pages={pages} empty={t`Nobody chose this.`}>
+    <Pages pages={pages} empty={t`No votes.`}>
       {(v) => <Person key={v.user} user={v.user ?? ""}><span className={s.chosen}>{(v.options ?? []).map(text).join(", ")}</span></Person>}
     </Pages>
   )

@@ -12,10 +12,6 @@ export function EventLine({ message }: { message: Message }): ReactNode {
   return line === undefined ? null : <Words line={line} scene={scene} />
 }
 
-export function hasWords(m: Message): boolean {
-  return lineOf(m) !== undefined
-}
-
 function People({ users, scene }: { users: readonly string[]; scene: Scene }) {
   const shown = users.length > 4 ? users.slice(0, 3) : users
   const more = users.length - shown.length
@@ -30,7 +26,7 @@ function Words({ line: l, scene }: { line: Line; scene: Scene }): ReactNode {
   const me = "users" in l && l.users.length === 1 && l.users[0] === scene.me
   switch (l.t) {
     case "created":
-      return own ? <Trans>You made the group “{l.name}”</Trans> : <Trans>{by} made the group “{l.name}”</Trans>
+      return own ? <Trans>You created the group “{l.name}”</Trans> : <Trans>{by} created the group “{l.name}”</Trans>
     case "renamed":
       return own ? <Trans>You renamed the group to “{l.name}”</Trans> : <Trans>{by} renamed the group to “{l.name}”</Trans>
     case "joined":
@@ -44,33 +40,33 @@ function Words({ line: l, scene }: { line: Line; scene: Scene }): ReactNode {
     case "banned":
       return <Banned l={l} by={by} own={own} me={me} users={users} />
     case "unbanned":
-      return own ? <Trans>You lifted the ban of {users}</Trans> : <Trans>{by} lifted the ban of {users}</Trans>
+      return own ? <Trans>You unbanned {users}</Trans> : <Trans>{by} unbanned {users}</Trans>
     case "role":
       if (l.role === "admin") return me ? <Trans>{by} made you an admin</Trans> : own ? <Trans>You made {users} an admin</Trans> : <Trans>{by} made {users} an admin</Trans>
-      return me ? <Trans>{by} took your admin rights back</Trans> : own ? <Trans>You took the admin rights of {users} back</Trans> : <Trans>{by} took the admin rights of {users} back</Trans>
+      return me ? <Trans>{by} removed you as an admin</Trans> : own ? <Trans>You removed {users} as an admin</Trans> : <Trans>{by} removed {users} as an admin</Trans>
     case "muted": {
       const until = momentOf(l.untilMs)
       return me ? <Trans>{by} muted you until {until}</Trans> : own ? <Trans>You muted {users} until {until}</Trans> : <Trans>{by} muted {users} until {until}</Trans>
     }
     case "unmuted":
-      return me ? <Trans>You may write again</Trans> : <Trans>{users} may write again</Trans>
+      return me ? <Trans>You can write again</Trans> : <Trans>{users} can write again</Trans>
     case "owner":
       return me ? <Trans>{by} made you the owner of the group</Trans> : own ? <Trans>You made {users} the owner of the group</Trans> : <Trans>{by} made {users} the owner of the group</Trans>
     case "dismissed":
-      return own ? <Trans>You dismissed the group</Trans> : <Trans>{by} dismissed the group</Trans>
+      return own ? <Trans>You closed the group</Trans> : <Trans>{by} closed the group</Trans>
     case "restored":
       return <Trans>The server lost the latest messages of this group. Its members are as they were.</Trans>
     case "changed":
       return l.changes.map((c, i) => <span key={i}>{i > 0 && " · "}<Changed change={c} by={by} own={own} /></span>)
     case "nickname": {
       const who = scene.names.inLine(l.who)
-      if (l.name === "") return l.who === scene.me ? <Trans>You have no nickname here any more</Trans> : <Trans>{who} has no nickname here any more</Trans>
-      return l.who === scene.me ? <Trans>You are called “{l.name}” here now</Trans> : <Trans>{who} is called “{l.name}” here now</Trans>
+      if (l.name === "") return l.who === scene.me ? <Trans>You removed your nickname here</Trans> : <Trans>{who} no longer has a nickname here</Trans>
+      return l.who === scene.me ? <Trans>You are now called “{l.name}” here</Trans> : <Trans>{who} is now called “{l.name}” here</Trans>
     }
     case "lifetime": {
-      if (l.seconds === 0) return own ? <Trans>You had messages stay from here on</Trans> : <Trans>{by} had messages stay from here on</Trans>
+      if (l.seconds === 0) return own ? <Trans>You turned off disappearing messages</Trans> : <Trans>{by} turned off disappearing messages</Trans>
       const after = <Duration seconds={l.seconds} />
-      return own ? <Trans>You had messages disappear {after} after they are sent</Trans> : <Trans>{by} had messages disappear {after} after they are sent</Trans>
+      return own ? <Trans>You set messages to disappear {after} after they are sent</Trans> : <Trans>{by} set messages to disappear {after} after they are sent</Trans>
     }
   }
 }
@@ -93,22 +89,22 @@ function Changed({ change: c, by, own }: { change: Change; by: string; own: bool
     case "description":
       return own ? <Trans>You changed the description</Trans> : <Trans>{by} changed the description</Trans>
     case "announcement":
-      return c.set ? <Trans>Announcement by {by}: <bdi>{c.text}</bdi></Trans> : <Trans>{by} took the announcement away</Trans>
+      return c.set ? <Trans>Announcement by {by}: <bdi>{c.text}</bdi></Trans> : <Trans>{by} removed the announcement</Trans>
     case "who_may_add":
-      return c.power === "all" ? <Trans>All members may add others now</Trans> : <Trans>Only admins may add others now</Trans>
+      return c.power === "all" ? <Trans>All members can now add people</Trans> : <Trans>Only admins can now add people</Trans>
     case "who_may_post":
-      return c.power === "all" ? <Trans>All members may write now</Trans> : <Trans>Only admins may write now</Trans>
+      return c.power === "all" ? <Trans>All members can now write</Trans> : <Trans>Only admins can now write</Trans>
     case "who_may_mention_all":
-      return c.power === "all" ? <Trans>All members may mention everybody now</Trans> : <Trans>Only admins may mention everybody now</Trans>
+      return c.power === "all" ? <Trans>All members can now mention everyone</Trans> : <Trans>Only admins can now mention everyone</Trans>
     case "who_may_pin":
-      return c.power === "all" ? <Trans>All members may pin messages now</Trans> : <Trans>Only admins may pin messages now</Trans>
+      return c.power === "all" ? <Trans>All members can now pin messages</Trans> : <Trans>Only admins can now pin messages</Trans>
     case "join":
-      if (c.how === "open") return <Trans>Whoever has an invite link may join now</Trans>
-      return c.how === "approval" ? <Trans>Admins let in who comes by an invite link now</Trans> : <Trans>Invite links do nothing now</Trans>
+      if (c.how === "open") return <Trans>Anyone with an invite link can now join</Trans>
+      return c.how === "approval" ? <Trans>Joining by invite link now needs an admin’s approval</Trans> : <Trans>Invite links are now off</Trans>
     case "history":
-      return c.all ? <Trans>New members see what was said before now</Trans> : <Trans>New members see what is said from their joining on now</Trans>
+      return c.all ? <Trans>New members now see earlier messages, too</Trans> : <Trans>New members now see messages sent after they join</Trans>
     case "muted_all":
-      return c.on ? <Trans>Only admins may write for now</Trans> : <Trans>All may write again</Trans>
+      return c.on ? <Trans>Only admins can write for now</Trans> : <Trans>Everyone can write again</Trans>
     case "slow_mode":
       return c.seconds === 0 ? <Trans>Slow mode is off</Trans> : <Trans>Slow mode: one message each <Duration seconds={c.seconds} /></Trans>
     case "other":

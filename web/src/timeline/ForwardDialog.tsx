@@ -6,6 +6,7 @@ import type { Message, Summary } from "@skein-im/client"
 import { dm, SkeinError } from "@skein-im/client"
 import { useClient, useConversations, useUsers } from "@skein-im/react"
 import { Avatar, Button, Checkbox, Dialog, ErrorNote, Field, toast } from "../ui/index.js"
+import { useRemarks } from "../people/book.js"
 import { nameOf } from "./names.js"
 import { PersonAvatar } from "./PersonAvatar.js"
 import { talkOf } from "./talk.js"
@@ -63,7 +64,7 @@ export function ForwardDialog({ messages, onClose }: { messages: readonly Messag
             {chosen.has(x.id) && <Check aria-hidden="true" />}
           </button>
         ))}
-        {fits.length === 0 && <p className={s.none}><Trans>No conversation is called so.</Trans></p>}
+        {fits.length === 0 && <p className={s.none}><Trans>No conversation with that name.</Trans></p>}
       </div>
       {messages.length > 1 && <Checkbox label={t`All in one message`} checked={merge} onChange={setMerge} />}
       {error !== undefined && <ErrorNote error={error} />}
@@ -77,11 +78,12 @@ function useTargets(): To[] {
   const client = useClient()
   const conversations = useConversations()
   const users = useUsers(useMemo(() => conversations.map((c) => c.peer).filter((p) => p !== ""), [conversations]))
+  const remarks = useRemarks()
   return useMemo(() => {
     const own = dm(client.user, client.user)
-    const name = (c: Summary): string => (c.kind === "group" ? c.title || t`Group` : nameOf(users.get(c.peer)))
+    const name = (c: Summary): string => (c.kind === "group" ? c.title || t`Group` : nameOf(users.get(c.peer), remarks.get(c.peer)))
     return [{ id: own, name: t`Saved messages`, peer: "" }, ...conversations.filter((c) => c.id !== own && c.member).map((c) => ({ id: c.id, name: name(c), peer: c.peer }))]
-  }, [client, conversations, users, t])
+  }, [client, conversations, users, remarks, t])
 }
 
 function titleOf(messages: readonly Message[], fallback: string, client: ReturnType<typeof useClient>): string {

@@ -20,7 +20,7 @@ export function Merged({ merged, byServer }: { merged: MergedBody; byServer: boo
         ))}
         <span className={s.about}><Plural value={merged.entries.length} one="# message" other="# messages" /></span>
       </button>
-      <Dialog open={open} onClose={() => setOpen(false)} title={merged.title} about={byServer ? undefined : <Trans>As the sender tells it; the server did not check it.</Trans>}>
+      <Dialog open={open} onClose={() => setOpen(false)} title={merged.title} about={byServer ? undefined : <Trans>As given by the sender; the server has not verified it.</Trans>}>
         <ol className={s.history}>
           {merged.entries.map((e, i) => (
             <li key={i}>

@@ -3,9 +3,8 @@ import { Trans, useLingui } from "@lingui/react/macro"
 import { Forward, Pin, Undo2 } from "lucide-react"
 import type { Message as Said } from "@skein-im/client"
 import { useClient } from "@skein-im/react"
-import { Button, cx, hueOf, toast, useWhy } from "../ui/index.js"
+import { Button, cx, hueOf, later, toast, useWhy } from "../ui/index.js"
 import { PersonAvatar } from "./PersonAvatar.js"
-import { ActionBar } from "./ActionBar.js"
 import { Content } from "./Content.js"
 import { useScene } from "./context.js"
 import { momentOf, timeOf } from "./format.js"
@@ -16,6 +15,8 @@ import { Replies } from "./Replies.js"
 import { Status } from "./Status.js"
 import { useStreamed } from "./streamed.js"
 import s from "./Message.module.css"
+
+const ActionBar = later(() => import("./ActionBar.js").then((m) => m.ActionBar))
 
 export interface MessageProps {
   message: Said
@@ -58,7 +59,7 @@ export const Message = memo(function Message({ message: m, first, last, selectin
             <p className={s.forward}><Forward aria-hidden="true" /><Trans>Forwarded from {scene.names.inLine(m.forward.sender)}</Trans></p>
           )}
           {m.replyTo > 0 && !m.recalled && <Quote seq={m.replyTo} />}
-          {m.recalled ? <p className={s.recalled}><Undo2 aria-hidden="true" /><Trans>Message taken back</Trans></p> : <Content message={m} text={text} />}
+          {m.recalled ? <p className={s.recalled}><Undo2 aria-hidden="true" /><Trans>Message deleted</Trans></p> : <Content message={m} text={text} />}
           {m.streaming && <span className={s.caret} role="status" aria-label={t`is being written`} />}
           <Foot m={m} scene={scene} />
         </div>

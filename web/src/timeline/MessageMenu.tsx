@@ -29,10 +29,10 @@ export function MessageMenu({ message: m }: { message: Message }) {
       {may.pin && <MenuItem icon={m.pinned === undefined ? <Pin /> : <PinOff />} keys="P" onClick={() => acts.pin(m)}>{m.pinned === undefined ? t`Pin` : t`Unpin`}</MenuItem>}
       {may.readers && <MenuItem icon={<Eye />} onClick={() => acts.readers(m)}>{t`Read by`}</MenuItem>}
       {m.reactions.length > 0 && <MenuItem icon={<Smile />} onClick={() => acts.reactions(m)}>{t`Who reacted`}</MenuItem>}
-      {m.editedAtMs > 0 && !m.recalled && <MenuItem icon={<History />} onClick={() => acts.edits(m)}>{t`What it said before`}</MenuItem>}
+      {m.editedAtMs > 0 && !m.recalled && <MenuItem icon={<History />} onClick={() => acts.edits(m)}>{t`Edit history`}</MenuItem>}
       {may.select && <MenuItem icon={<CheckSquare />} keys="S" onClick={() => acts.select(m)}>{t`Select`}</MenuItem>}
       {(may.recall || may.deleteForMe) && <MenuLine />}
-      {may.recall && <MenuItem icon={<Undo2 />} danger onClick={() => acts.recall(m)}>{t`Take back`}</MenuItem>}
+      {may.recall && <MenuItem icon={<Undo2 />} danger onClick={() => acts.recall(m)}>{t`Delete for everyone`}</MenuItem>}
       {may.deleteForMe && <MenuItem icon={<Trash2 />} danger onClick={() => acts.deleteForMe(m)}>{t`Delete for me`}</MenuItem>}
     </>
   )

@@ -2,7 +2,7 @@ import { useUser } from "@skein-im/react"
 import { Avatar, type AvatarProps } from "../ui/index.js"
 import { isUpload } from "@skein-im/client/content"
 import { usePicture } from "./media.js"
-import { nameOf } from "./names.js"
+import { useName } from "./names.js"
 import s from "./Message.module.css"
 
 /** Somebody's picture, if it is an upload here: pictures elsewhere are not loaded, they would tell who looks. */
@@ -10,7 +10,7 @@ export function PersonAvatar({ user, size = "s", onClick }: { user: string; size
   const u = useUser(user)
   const picture = u?.picture ?? ""
   const { url } = usePicture(isUpload(picture) ? { id: picture, conversation: "", seq: 0 } : undefined, true)
-  const name = nameOf(u)
+  const name = useName(user)
   const avatar = <Avatar id={user} name={name} src={url} size={size} />
   return onClick === undefined ? avatar : <button type="button" className={s.avatar} onClick={onClick} tabIndex={-1} aria-label={name}>{avatar}</button>
 }

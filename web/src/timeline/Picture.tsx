@@ -1,9 +1,11 @@
-import { useLayoutEffect, useRef, type ReactNode } from "react"
+import type { ReactNode } from "react"
 import { useLingui } from "@lingui/react/macro"
 import { ImageOff } from "lucide-react"
-import { decode } from "./blurhash.js"
+import { later } from "../ui/index.js"
 import { usePicture, type MediaPlace } from "./media.js"
 import s from "./Content.module.css"
+
+const Colours = later(() => import("./Colours.js").then((m) => m.Colours))
 
 export interface PictureProps {
   place: MediaPlace
@@ -24,7 +26,7 @@ export function Picture({ place, width, height, blurhash, alt, thumbnail, onClic
   const { url, error, retry } = usePicture(place, thumbnail)
   const inside = (
     <>
-      {url === undefined && <Colours hash={blurhash} />}
+      {url === undefined && blurhash !== "" && <Colours hash={blurhash} />}
       {url !== undefined && <img className={s.photo} src={url} alt={alt} draggable={false} decoding="async" />}
       {error !== undefined && url === undefined && <span className={s.lost}><ImageOff aria-hidden="true" />{error.code === "not_found" ? t`No longer there` : t`Tap to try again`}</span>}
       {children}
@@ -34,16 +36,4 @@ export function Picture({ place, width, height, blurhash, alt, thumbnail, onClic
   const act = error !== undefined && error.code !== "not_found" && url === undefined ? retry : onClick
   if (act === undefined) return <span className={s.frame} style={style}>{inside}</span>
   return <button type="button" className={s.frame} style={style} onClick={act} aria-label={label ?? (alt === "" ? t`Open the picture` : alt)}>{inside}</button>
-}
-
-/** How many pixels the colours are computed for: the browser makes the rest of it soft. */
-const grain = 32
-
-export function Colours({ hash }: { hash: string }) {
-  const canvas = useRef<HTMLCanvasElement>(null)
-  useLayoutEffect(() => {
-    const pixels = hash === "" ? undefined : decode(hash, grain, grain)
-    if (pixels !== undefined) canvas.current?.getContext("2d")?.putImageData(new ImageData(pixels, grain, grain), 0, 0)
-  }, [hash])
-  return <canvas ref={canvas} className={s.colours} width={grain} height={grain} aria-hidden="true" />
 }

@@ -12,7 +12,7 @@ export function Quote({ seq }: { seq: number }) {
   useEffect(() => stretch.want(seq), [stretch, seq])
   return (
     <button type="button" className={s.answered} style={{ "--hue": hueOf(m?.sender ?? "") } as CSSProperties} onClick={() => jump(seq)}>
-      {m === undefined ? <span className={s.answeredText}><Trans>A message from before</Trans></span> : (
+      {m === undefined ? <span className={s.answeredText}><Trans>An earlier message</Trans></span> : (
         <>
           <span className={s.answeredName}>{m.sender === me ? <Trans>You</Trans> : <bdi>{names.name(m.sender)}</bdi>}</span>
           <span className={s.answeredText}><Summary message={m} /></span>

@@ -1,16 +1,17 @@
 import { memo, useCallback, useMemo, type ReactNode } from "react"
 import { Trans } from "@lingui/react/macro"
 import type { Message as Said } from "@skein-im/client"
-import { cx } from "../ui/index.js"
+import { cx, later } from "../ui/index.js"
 import { useActs } from "./acts.js"
 import { useScene } from "./context.js"
-import { EventLine } from "./EventLine.js"
 import { dayName } from "./format.js"
 import { Message } from "./Message.js"
 import type { Row } from "./rows.js"
 import { useTalk } from "./talk.js"
 import { useKeys } from "./useKeys.js"
 import s from "./Timeline.module.css"
+
+const EventLine = later(() => import("./EventLine.js").then((m) => m.EventLine))
 
 export interface RowsProps {
   rows: readonly Row[]

@@ -19,7 +19,7 @@ export function SelectBar({ conversation, stretch }: { conversation: string; str
   const copy = async (): Promise<void> => {
     setBusy(true)
     const text = sound.map((m) => `${names.name(m.sender)}, ${momentOf(m.atMs)}\n${m.type === "text" ? m.text : m.fallback}`).join("\n\n")
-    await navigator.clipboard.writeText(text).then(() => toast(t`Copied`), () => toast(t`The browser does not let this page copy.`, { tone: "error" }))
+    await navigator.clipboard.writeText(text).then(() => toast(t`Copied`), () => toast(t`Your browser doesn’t allow this page to copy.`, { tone: "error" }))
     setBusy(false)
     talk.endSelection()
   }

@@ -8,7 +8,7 @@ const longest = 200
 /** A message in one line of plain text. */
 export function Summary({ message: m }: { message: Pick<Message, "type" | "text" | "fallback" | "recalled" | "media"> }) {
   const { t } = useLingui()
-  if (m.recalled) return <em><Trans>Message taken back</Trans></em>
+  if (m.recalled) return <em><Trans>Message deleted</Trans></em>
   const b = bodyOf(m)
   const cut = (text: string): string => (text.length > longest ? `${text.slice(0, longest)}…` : text)
   switch (b.t) {

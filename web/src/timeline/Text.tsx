@@ -2,6 +2,7 @@ import { memo, useMemo, type ReactNode } from "react"
 import type { Message } from "@skein-im/client"
 import { useScene } from "./context.js"
 import { onlyEmoji, parse, type Block, type Inline } from "@skein-im/client/content"
+import type { Names } from "./names.js"
 import { CustomEmoji, useEmojiNames } from "./stickers.js"
 import s from "./Text.module.css"
 
@@ -16,12 +17,9 @@ export const Text = memo(function Text({ text, of }: { text: string; of?: Said |
   return <div data-text="" className={onlyEmoji(text) ? `${s.text} ${s.large}` : s.text}>{blocks.map((b, i) => <BlockNode key={i} block={b} />)}</div>
 })
 
-function mentionNames(of: Said | undefined, names: { name: (id: string) => string; user: (id: string) => { displayName?: string; username?: string } | undefined }): Map<string, string> {
+function mentionNames(of: Said | undefined, names: Pick<Names, "all">): Map<string, string> {
   const out = new Map<string, string>()
-  for (const id of of?.mentions ?? []) {
-    const u = names.user(id)
-    for (const n of [names.name(id), u?.displayName, u?.username]) if (n !== undefined && n !== "" && n !== "…") out.set(n, id)
-  }
+  for (const id of of?.mentions ?? []) for (const n of names.all(id)) out.set(n, id)
   if (of?.groupMention === "GROUP_MENTION_ALL") out.set("all", "")
   if (of?.groupMention === "GROUP_MENTION_HERE") out.set("here", "")
   return out

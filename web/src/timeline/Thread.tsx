@@ -60,7 +60,7 @@ export function Thread({ conversation, root }: { conversation: string; root: num
       {thread === undefined ? (
         <div className={s.wait}>
           {shown.error !== undefined ? <ErrorNote error={shown.error} onRetry={() => void store.read()} />
-            : state === "connected" ? <Loading /> : <Note><Trans>There is no connection. The thread is read as soon as there is one.</Trans></Note>}
+            : state === "connected" ? <Loading /> : <Note><Trans>No connection. The thread loads as soon as you’re online.</Trans></Note>}
         </div>
       ) : <Open conversation={conversation} store={store} shown={shown} thread={thread} />}
       {thread !== undefined && !thread.root.recalled && <Composer conversation={conversation} thread={root} />}

@@ -6,23 +6,22 @@ import type { Message as Said } from "@skein-im/client"
 import { useClient, useConnection, useEvent, useView } from "@skein-im/react"
 import { ContextMenu, Empty, ErrorNote, Loading, Spinner, later } from "../ui/index.js"
 import { SceneProvider, type OpenDialog, type Scene } from "./context.js"
-import { hasWords } from "./EventLine.js"
-import { named } from "./events.js"
+import { hasWords, named } from "./events.js"
 import { useGroup } from "./group.js"
-import { JumpButtons } from "./JumpButtons.js"
 import { useNames } from "./names.js"
 import { News } from "./News.js"
 import { keyOf, rowsOf, settle, type Row } from "./rows.js"
 import { Rows } from "./Rows.js"
 import { Stretch } from "./stretch.js"
 import { useTalk } from "./talk.js"
-import { TypingLine } from "./TypingLine.js"
 import { useReading } from "./useReading.js"
 import { useScroller } from "./useScroller.js"
 import { useBarrier } from "../composer/barrier.js"
 import s from "./Timeline.module.css"
 
 const MessageMenu = later(() => import("./MessageMenu.js").then((m) => m.MessageMenu))
+const TypingLine = later(() => import("./TypingLine.js").then((m) => m.TypingLine))
+const JumpButtons = later(() => import("./JumpButtons.js").then((m) => m.JumpButtons))
 const PinnedBar = later(() => import("./PinnedBar.js").then((m) => m.PinnedBar))
 const Dialogs = later(() => import("./Dialogs.js").then((m) => m.Dialogs))
 const SelectBar = later(() => import("./SelectBar.js").then((m) => m.SelectBar))
@@ -114,7 +113,7 @@ function One({ conversation, focusSeq }: { conversation: string; focusSeq: numbe
               <div className={s.room} />
               {shown.loading === "up" && <div className={s.more}><Spinner small /></div>}
               {shown.error !== undefined && <ErrorNote error={shown.error} onRetry={() => stretch.retry()} className={s.error ?? ""} />}
-              {summary !== undefined && shown.complete && rows.length > 0 && <p className={s.begin}>{scene.dm ? <Trans>This is where your conversation begins.</Trans> : <Trans>This is where the group begins, as you may read it.</Trans>}</p>}
+              {summary !== undefined && shown.complete && rows.length > 0 && <p className={s.begin}>{scene.dm ? <Trans>This is the beginning of your conversation.</Trans> : <Trans>This is the beginning of what you can read here.</Trans>}</p>}
               <Rows rows={rows} busy={shown.loading !== ""} selected={talking.selected} marked={marked} />
               {shown.loading === "down" && <div className={s.more}><Spinner small /></div>}
             </div>

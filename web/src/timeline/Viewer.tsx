@@ -43,7 +43,7 @@ export function Viewer({ message, messages, onClose }: { message: Message; messa
   const one = items[Math.min(at, items.length - 1)]
   const go = (n: number): void => setAt((i) => Math.max(0, Math.min(items.length - 1, i + n)))
   if (one === undefined) return null
-  const save = (): void => void download(client, one.place, one.name).catch(() => toast(t`The file cannot be fetched now.`, { tone: "error" }))
+  const save = (): void => void download(client, one.place, one.name).catch(() => toast(t`The file can’t be downloaded right now.`, { tone: "error" }))
   return (
     <Base.Root open onOpenChange={(now) => { if (!now) onClose() }}>
       <Base.Portal>
@@ -79,7 +79,7 @@ function Large({ item }: { item: Item }) {
   const small = usePicture(item.place, true)
   const full = usePicture(item.place, false)
   const url = full.url ?? small.url
-  if (url === undefined) return full.error === undefined ? <Spinner /> : <button type="button" className={s.again} onClick={full.retry}>{full.error.code === "not_found" ? t`This picture is no longer there.` : t`Tap to try again`}</button>
+  if (url === undefined) return full.error === undefined ? <Spinner /> : <button type="button" className={s.again} onClick={full.retry}>{full.error.code === "not_found" ? t`This picture no longer exists.` : t`Tap to try again`}</button>
   return <img className={s.large} src={url} alt={item.caption || item.name} draggable={false} />
 }
 
@@ -94,7 +94,7 @@ function Film({ item }: { item: Item }) {
     linkOf(client, { id, conversation, seq }).then((path) => { if (here) setSrc(path) }, () => { if (here) setFailed(true) })
     return () => { here = false }
   }, [client, id, conversation, seq])
-  if (failed) return <p className={s.again}>{t`This video cannot be played now.`}</p>
+  if (failed) return <p className={s.again}>{t`This video can’t be played right now.`}</p>
   if (src === undefined) return <Spinner />
   return <video className={s.large} src={src} controls autoPlay playsInline onError={() => setFailed(true)} />
 }

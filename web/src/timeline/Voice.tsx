@@ -40,7 +40,7 @@ export function Voice({ place, durationMs, waveform }: { place: MediaPlace; dura
       await a.play()
     } catch {
       setState("rest")
-      toast(t`The voice message cannot be played now.`, { tone: "error" })
+      toast(t`This voice message can’t be played right now.`, { tone: "error" })
     }
   }
   const seek = (part: number): void => {

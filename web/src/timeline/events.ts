@@ -81,6 +81,11 @@ export function lineOf(m: Pick<Message, "sender" | "event">): Line | undefined {
   }
 }
 
+/** Whether this version has words for an event. */
+export function hasWords(m: Pick<Message, "sender" | "event">): boolean {
+  return lineOf(m) !== undefined
+}
+
 const powers = { whoMayAdd: "who_may_add", whoMayPost: "who_may_post", whoMayMentionAll: "who_may_mention_all", whoMayPin: "who_may_pin" } as const
 const joins: Record<string, "open" | "approval" | "invitation"> = { JOIN_MODE_OPEN: "open", JOIN_MODE_APPROVAL: "approval", JOIN_MODE_INVITATION: "invitation" }
 

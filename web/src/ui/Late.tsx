@@ -1,4 +1,4 @@
-import { cloneElement, useEffect, useState, useSyncExternalStore, type MouseEvent, type ReactElement } from "react"
+import { cloneElement, useEffect, useRef, useState, useSyncExternalStore, type MouseEvent, type ReactElement, type ReactNode, type TouchEvent } from "react"
 import type * as Parts from "./late/index.js"
 
 /*
@@ -48,7 +48,8 @@ function useTrigger(trigger: ReactElement, open: boolean | undefined, change: ((
       change?.(true)
     },
   })
-  return { parts, wanted, stand }
+  // Until somebody wants it the button stays as it is: made anew it would lose the focus.
+  return { parts: wanted || open === true ? parts : undefined, wanted, stand }
 }
 
 export function Menu(props: Parts.MenuProps) {
@@ -61,10 +62,71 @@ export function Popover(props: Parts.PopoverProps) {
   return parts === undefined ? stand : <parts.Popover defaultOpen={wanted} {...props} />
 }
 
-/** Until it is loaded, the browser's own menu opens. */
-export function ContextMenu(props: Parts.ContextMenuProps) {
-  const parts = useLate(false)
-  return parts === undefined ? props.children : <parts.ContextMenu {...props} />
+export interface ContextMenuProps {
+  children: ReactElement
+  /** Nothing: then there is no menu. */
+  menu: ReactNode
+}
+
+interface Hands {
+  onContextMenu?: (e: MouseEvent<HTMLElement>) => void
+  onTouchStart?: (e: TouchEvent) => void
+  onTouchMove?: () => void
+  onTouchEnd?: (e: TouchEvent) => void
+  onTouchCancel?: () => void
+}
+
+/** A touch that stays so long opens the menu: not every browser says so itself. */
+const longTouchMs = 500
+
+/**
+ * The second mouse button, a long touch or the menu key on what it is around. That stands in the page as it stands
+ * without a menu: neither loading the menu nor opening it makes it anew.
+ */
+export function ContextMenu({ menu, children }: ContextMenuProps) {
+  const [at, setAt] = useState<{ x: number; y: number } | undefined>(undefined)
+  const parts = useLate(at !== undefined)
+  const touch = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
+  const none = menu === false || menu === undefined || menu === null
+  useEffect(() => {
+    if (at !== undefined && none) setAt(undefined)
+  }, [at, none])
+  const own = children.props as Hands
+  const open = (x: number, y: number, on: Element): void => {
+    // The menu key tells no place: then it is below what has the focus.
+    const box = x === 0 && y === 0 ? on.getBoundingClientRect() : undefined
+    setAt({ x: box?.left ?? x, y: box?.bottom ?? y })
+  }
+  const end = (): void => clearTimeout(touch.current)
+  const hands: Hands = {
+    onContextMenu: (e) => {
+      own.onContextMenu?.(e)
+      if (e.defaultPrevented) return
+      e.preventDefault()
+      end()
+      open(e.clientX, e.clientY, e.target as Element)
+    },
+    onTouchStart: (e) => {
+      own.onTouchStart?.(e)
+      const one = e.touches[0]
+      end()
+      if (one === undefined || e.touches.length > 1) return
+      const on = e.target as Element
+      const { clientX, clientY } = one
+      touch.current = setTimeout(() => on.dispatchEvent(new globalThis.MouseEvent("contextmenu", { bubbles: true, cancelable: true, clientX, clientY })), longTouchMs)
+    },
+    onTouchMove: end, onTouchCancel: end,
+    onTouchEnd: (e) => {
+      end()
+      if (at !== undefined && e.cancelable) e.preventDefault() // or the tap would end it
+    },
+  }
+  return (
+    <>
+      {cloneElement(children as ReactElement<Hands>, hands)}
+      {at !== undefined && parts !== undefined && !none && <parts.MenuAt {...at} onClose={() => setAt(undefined)}>{menu}</parts.MenuAt>}
+    </>
+  )
 }
 
 export function Dialog(props: Parts.DialogProps) {

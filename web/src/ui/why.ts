@@ -5,28 +5,28 @@ import { useLingui } from "@lingui/react/macro"
 export function useWhy(): (error: unknown) => string {
   const { t } = useLingui()
   return (error) => {
-    if (error instanceof TypeError) return t`The server cannot be reached.` // of fetch
+    if (error instanceof TypeError) return t`Can’t reach the server.` // of fetch
     if (!(error instanceof SkeinError)) return t`Something went wrong.`
     switch (error.code) {
       case "offline":
       case "connection_lost":
-        return t`There is no connection.`
+        return t`No connection.`
       case "unavailable":
       case "overloaded":
       case "internal":
-        return t`The server cannot do this right now. Try again in a moment.`
+        return t`The server can’t do this right now. Try again in a moment.`
       case "rate_limited":
-        return t`That was too often. Wait a moment, then try again.`
+        return t`Too many attempts. Wait a moment, then try again.`
       case "permission_denied":
-        return t`You may not do this.`
+        return t`You don’t have permission to do this.`
       case "not_found":
-        return t`This does not exist, or not any more.`
+        return t`This doesn’t exist, or no longer does.`
       case "not_contact":
         return t`Only contacts can write to each other.`
       case "too_large":
         return t`This is too large.`
       case "muted":
-        return t`You may not write here for now.`
+        return t`You can’t write here for now.`
       case "already_exists":
         return t`This is taken.`
       case "session_revoked":
@@ -34,15 +34,15 @@ export function useWhy(): (error: unknown) => string {
       case "token_expired":
       case "token_reused":
       case "unauthenticated":
-        return t`The session has ended. Log in again.`
+        return t`Your session has ended. Log in again.`
       case "storage_full":
-        return t`The server's disk is full. Tell whoever runs it.`
+        return t`The server’s disk is full. Tell its administrator.`
       case "store":
-        return t`This browser cannot store messages. Is its storage full, or switched off?`
+        return t`This browser can’t store messages. Is its storage full or turned off?`
       case "outbox_full":
         return t`Too many messages are waiting to be sent.`
       case "bad_credentials":
-        return t`The user name or the password is wrong.`
+        return t`Wrong user name or password.`
       default:
         return error.message === error.code ? t`Something went wrong (${error.code}).` : error.message
     }

@@ -1,7 +1,6 @@
-import { ContextMenu as BaseContext } from "@base-ui/react/context-menu"
 import { Menu as Base } from "@base-ui/react/menu"
 import { Check } from "lucide-react"
-import type { ReactElement, ReactNode } from "react"
+import { useMemo, type ReactElement, type ReactNode } from "react"
 import { cx } from "../cx.js"
 import s from "./Menu.module.css"
 
@@ -26,18 +25,17 @@ export function Menu({ trigger, children, align = "end", side = "bottom", open, 
   )
 }
 
-/** The same by the second mouse button, or a long tap, on what it is around. */
-export interface ContextMenuProps {
-  children: ReactElement
-  menu: ReactNode
-}
-
-export function ContextMenu({ children, menu }: ContextMenuProps) {
+/** An open menu at a point of the page. */
+export function MenuAt({ x, y, onClose, children }: { x: number; y: number; onClose: () => void; children: ReactNode }) {
+  const anchor = useMemo(() => ({ getBoundingClientRect: () => new DOMRect(x, y, 0, 0) }), [x, y])
   return (
-    <BaseContext.Root>
-      <BaseContext.Trigger render={children} />
-      <Popup>{menu}</Popup>
-    </BaseContext.Root>
+    <Base.Root open onOpenChange={(now) => { if (!now) onClose() }}>
+      <Base.Portal>
+        <Base.Positioner className={s.place} anchor={anchor} side="bottom" align="start" collisionPadding={8}>
+          <Base.Popup className={s.menu}>{children}</Base.Popup>
+        </Base.Positioner>
+      </Base.Portal>
+    </Base.Root>
   )
 }
 

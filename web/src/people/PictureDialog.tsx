@@ -5,16 +5,16 @@ import { ZoomIn, ZoomOut } from "lucide-react"
 import { useEffect, useRef, useState, type KeyboardEvent, type PointerEvent } from "react"
 import { Button, Dialog, ErrorNote } from "../ui/index.js"
 import { centred, mostZoom, moved, resultSide, squareOf, within, type View } from "./crop.js"
-import s from "./Settings.module.css"
+import s from "./Picture.module.css"
 
 /** How far the arrow keys move the picture, as a part of what is seen. */
 const keyStep = 0.05
 
-/** Cuts a picture to a square: dragged, zoomed, or moved by the arrow keys. `onDone` is given the result, and closes when it resolves. */
+/** Cuts a picture to a square: dragged, zoomed, or moved by the arrow keys. It closes when what `onDone` does with the result is done. */
 export function PictureDialog({ file, onClose, onDone }: { file: Blob | undefined; onClose: () => void; onDone: (square: Blob) => Promise<void> }) {
   const { t } = useLingui()
   return (
-    <Dialog open={file !== undefined} onClose={onClose} title={t`Your picture`} size="s">
+    <Dialog open={file !== undefined} onClose={onClose} title={t`Crop the picture`} size="s">
       {file !== undefined && <Crop file={file} onClose={onClose} onDone={onDone} />}
     </Dialog>
   )
@@ -31,7 +31,7 @@ function Crop({ file, onClose, onDone }: { file: Blob; onClose: () => void; onDo
     await onDone(await cut(image, view))
     onClose()
   })
-  if (failed) return <ErrorNote error={new SkeinError({ code: "no_picture", message: t`This file is no picture that the browser can read.` })} />
+  if (failed) return <ErrorNote error={new SkeinError({ code: "no_picture", message: t`Your browser can’t read this file as a picture.` })} />
   const size = { width: image?.naturalWidth ?? 1, height: image?.naturalHeight ?? 1 }
   const sq = squareOf(size, view)
   const move = (dx: number, dy: number): void => setView((v) => moved(size, v, dx, dy))
@@ -50,7 +50,7 @@ function Crop({ file, onClose, onDone }: { file: Blob; onClose: () => void; onDo
   return (
     <>
       <div
-        ref={box} className={s.crop} tabIndex={0} role="group" aria-label={t`The part that is seen; the arrow keys move it`} onKeyDown={onKeyDown}
+        ref={box} className={s.crop} tabIndex={0} role="group" aria-label={t`Visible area; move it with the arrow keys`} onKeyDown={onKeyDown}
         onPointerDown={(e) => { e.currentTarget.setPointerCapture(e.pointerId); grip.current = { x: e.clientX, y: e.clientY } }}
         onPointerMove={onPointerMove} onPointerUp={() => { grip.current = undefined }} onPointerCancel={() => { grip.current = undefined }}
         onWheel={(e) => setView((v) => within(size, { ...v, zoom: v.zoom * (e.deltaY < 0 ? 1.08 : 1 / 1.08) }))}
@@ -63,7 +63,7 @@ function Crop({ file, onClose, onDone }: { file: Blob; onClose: () => void; onDo
       </div>
       <div className={s.zoom}>
         <ZoomOut aria-hidden="true" />
-        <input type="range" aria-label={t`How near`} min={1} max={mostZoom} step={0.01} value={view.zoom} onChange={(e) => setView(within(size, { ...view, zoom: Number(e.currentTarget.value) }))} />
+        <input type="range" aria-label={t`Zoom`} min={1} max={mostZoom} step={0.01} value={view.zoom} onChange={(e) => setView(within(size, { ...view, zoom: Number(e.currentTarget.value) }))} />
         <ZoomIn aria-hidden="true" />
       </div>
       {save.error !== undefined && <ErrorNote error={save.error} />}
