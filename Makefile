@@ -5,7 +5,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 TOOLS   := bin/tools
 export PATH := $(CURDIR)/$(TOOLS):$(PATH)
 
-.PHONY: help run needs build web webapp cross test test-ts test-web test-kill test-faults test-powercut test-walk test-fuzz test-older test-schema test-mutants conformance check gen verify-gen cover bench bench-compare vuln deps cluster clean
+.PHONY: help run needs build web webapp cross test test-ts test-web measure test-kill test-faults test-powercut test-walk test-fuzz test-older test-schema test-mutants conformance check gen verify-gen cover bench bench-compare vuln deps cluster clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -27,11 +27,16 @@ webapp:
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory $(WEBAPP)/index.html; \
 	else echo "npm is not here: this builds a server without the web app"; fi
 
-$(WEBAPP)/index.html: $(WEB_SOURCES)
-	cd web && npm ci --no-audit --no-fund --silent && npm run build --silent
+# What a package of npm needs is installed once for each state of its lock file.
+NPM_CI := npm ci --no-audit --no-fund --silent
+%/node_modules/.package-lock.json: %/package-lock.json
+	cd $* && $(NPM_CI) && touch node_modules/.package-lock.json
 
-web: ## the web app, into internal/webapp/dist, where the server takes it from; needs Node 20.19 or later
-	cd web && npm ci --no-audit --no-fund --silent && npm run build --silent
+$(WEBAPP)/index.html: $(WEB_SOURCES) web/node_modules/.package-lock.json
+	cd web && npm run build --silent
+
+web: web/node_modules/.package-lock.json ## the web app, into internal/webapp/dist, where the server takes it from; needs Node 20.19 or later
+	cd web && npm run build --silent
 
 NODES ?= 3
 cluster: build ## NODES nodes over a PostgreSQL of their own on this machine, until Ctrl-C; more: deploy/cluster.sh --help
@@ -62,14 +67,17 @@ test: deps $(TOOLS)/gotestsum test-ts test-web ## all tests, with the race detec
 
 # The SDK in TypeScript: installs what its tests need, from its lock file, and runs them; the scenarios of
 # sdk/conformance among them, against bin/skein-lab. Needs Node 20 or later.
-test-ts: build ## the tests of sdk/typescript and sdk/react
-	cd sdk/typescript && npm ci --no-audit --no-fund --silent && npm test --silent
-	cd sdk/react && npm ci --no-audit --no-fund --silent && npm test --silent
-	cd web && npm ci --no-audit --no-fund --silent && npm run gen --silent && npm test --silent
+test-ts: build sdk/typescript/node_modules/.package-lock.json sdk/react/node_modules/.package-lock.json web/node_modules/.package-lock.json ## the tests of sdk/typescript, sdk/react and web
+	cd sdk/typescript && npm test --silent
+	cd sdk/react && npm test --silent
+	cd web && npm test --silent
 
 # The web app in real browsers against bin/skein: two desks and a phone, faults, attacks, accessibility. Needs Chromium.
-test-web: build ## the web app in Chromium
-	cd test/web && npm ci --no-audit --no-fund --silent && npm test --silent
+test-web: build test/web/node_modules/.package-lock.json ## the web app in Chromium
+	cd test/web && npm test --silent
+
+measure: build test/web/node_modules/.package-lock.json ## figures of the web app in Chromium, as JSON; about a quarter of an hour, on a machine that is quiet
+	node test/web/measure.mjs
 
 cover: deps ## coverage of internal/ by all tests
 	$(GO) test -coverpkg=./internal/... -coverprofile=bin/cover.out ./... >/dev/null
@@ -129,9 +137,10 @@ check: $(TOOLS)/staticcheck $(TOOLS)/buf verify-gen ## formatting, linters, gene
 	$(GO) mod tidy -e -diff
 	$(GO) mod verify >/dev/null
 	buf lint
-	cd sdk/typescript && npm ci --no-audit --no-fund --silent && npm run build --silent
-	cd sdk/react && npm ci --no-audit --no-fund --silent && npm run check --silent
-	cd web && npm ci --no-audit --no-fund --silent && npm run check --silent
+	@$(MAKE) --no-print-directory sdk/typescript/node_modules/.package-lock.json sdk/react/node_modules/.package-lock.json web/node_modules/.package-lock.json
+	cd sdk/typescript && npm run build --silent
+	cd sdk/react && npm run check --silent
+	cd web && npm run check --silent
 	@if git rev-parse -q --verify origin/main >/dev/null; then buf breaking --against '.git#ref=origin/main'; fi
 	$(GO) test ./test/house
 

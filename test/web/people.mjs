@@ -7,15 +7,20 @@ export async function register(page, url, username, name) {
   await page.getByLabel("Your name").fill(name)
   await page.getByLabel("User name").fill(username)
   await page.getByLabel("Password", { exact: true }).fill(password)
-  await page.getByRole("button", { name: "Make an account" }).click()
+  await page.getByRole("button", { name: "Create account" }).click()
   await page.getByRole("heading", { name: "Chats" }).waitFor()
 }
 
-export async function logIn(page, url, username) {
+/** Sends name and password; what follows is the caller's to know. */
+export async function enter(page, url, username) {
   await page.goto(`${url}/login`)
   await page.getByLabel("User name").fill(username)
   await page.getByLabel("Password", { exact: true }).fill(password)
   await page.getByRole("button", { name: "Log in", exact: true }).click()
+}
+
+export async function logIn(page, url, username) {
+  await enter(page, url, username)
   await page.getByRole("heading", { name: "Chats" }).waitFor()
 }
 

@@ -11,14 +11,14 @@ const binary = fileURLToPath(new URL("../../bin/skein", import.meta.url))
 
 /** Runs the server until stop(). kill() ends it as a crash does; start() starts it again on the same data and port. */
 export class Server {
-  /** @param {string[]} settings KEY=VALUE, as `serve --set` takes them */
+  /** @param settings KEY=VALUE, as `serve --set` takes them, or what gives them for the server's address */
   static async open(settings = []) {
     assert.ok(existsSync(binary), "bin/skein is not there: make build")
     const s = new Server()
-    s.settings = settings
     s.data = mkdtempSync(join(tmpdir(), "skein-web-"))
     s.address = `127.0.0.1:${await freePort()}`
     s.url = `http://${s.address}`
+    s.settings = typeof settings === "function" ? Object.entries(settings(s.url)).map((kv) => kv.join("=")) : settings
     await s.start()
     return s
   }
@@ -99,9 +99,16 @@ export class Link {
     const { hostname, port } = new URL(server.url)
     l.sockets = new Set()
     l.whole = true
+    /** Bytes that came from the browsers. */
+    l.sent = 0
+    l.most = Infinity
     l.listener = createServer((near) => {
       if (!l.whole) return near.destroy()
       const far = connect(Number(port), hostname)
+      near.on("data", (part) => {
+        l.sent += part.length
+        if (l.sent > l.most) l.cut()
+      })
       for (const [from, to] of [[near, far], [far, near]]) {
         l.sockets.add(from)
         from.on("error", () => undefined)
@@ -119,7 +126,13 @@ export class Link {
     for (const s of this.sockets) s.destroy()
   }
 
+  /** Cuts it once so many bytes more came from the browsers. */
+  cutAfter(bytes) {
+    this.most = this.sent + bytes
+  }
+
   mend() {
+    this.most = Infinity
     this.whole = true
   }
 

@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process"
 import { mkdirSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { Browser, desktop, phone } from "./browser.mjs"
+import { dm } from "./people.mjs"
 import { Server } from "./server.mjs"
 
 const into = process.argv[2] ?? fileURLToPath(new URL("../../docs/screens", import.meta.url))
@@ -63,6 +64,16 @@ try {
   await nobody.locator("form button[type=submit]").click()
   await nobody.getByRole("heading", { name: "Chats" }).waitFor()
   await shot(nobody, "empty")
+  // Somebody asks to be her contact, and she looks up somebody else.
+  const call = (method, body, token) => server.call(method, body, token)
+  const { tokens: ida } = await call("AccountService/Register", { username: "ida", password: "correct horse battery", device: { id: "ida", class: "DEVICE_CLASS_OTHER" } })
+  await call("UserService/UpdateProfile", { displayName: "Ida Berg" }, ida.accessToken)
+  const user = await nobody.evaluate(() => JSON.parse(localStorage.getItem("skein.session")).user)
+  await call("ContactService/RequestContact", { user, message: "We met at the lake, remember?" }, ida.accessToken)
+  const { tokens: mira } = await call("AccountService/Login", { username: "mira", password: "correct horse", device: { id: "shots", class: "DEVICE_CLASS_OTHER" } })
+  await nobody.goto(`${server.url}/c/${dm(user, mira.user)}`)
+  await nobody.getByRole("link", { name: /wants to add you/ }).waitFor()
+  await shot(nobody, "strangers")
 } finally {
   await browser.close().catch((e) => console.error(e.message))
   await server.stop()
