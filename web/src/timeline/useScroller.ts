@@ -29,7 +29,8 @@ export function useScroller(rows: unknown, follows: boolean, moved: (v: View) =>
   const [parts, setParts] = useState<{ scroller: HTMLDivElement | null; list: HTMLDivElement | null }>({ scroller: null, list: null })
   const place = useRef<Place>({ end: true })
   const target = useRef<Target | "end" | undefined>("end")
-  const size = useRef({ width: 0, height: 0 })
+  /** What was measured when the place was noted. */
+  const size = useRef({ width: 0, height: 0, content: 0, top: 0 })
   const latest = useRef({ follows, moved })
   latest.current = { follows, moved }
 
@@ -46,13 +47,14 @@ export function useScroller(rows: unknown, follows: boolean, moved: (v: View) =>
 
   const note = useCallback(() => {
     const all = elements()
+    const e = scroller.current!
+    size.current = { width: e.clientWidth, height: e.clientHeight, content: e.scrollHeight, top: e.scrollTop }
     place.current = placeOf(view(), all.length, (i) => boxOf(all[i]!), latest.current.follows)
   }, [])
 
   const restore = useCallback(() => {
     const e = scroller.current
     if (e === null || e.clientHeight === 0) return
-    size.current = { width: e.clientWidth, height: e.clientHeight }
     const find = (key: string): HTMLElement | undefined => elements().find((x) => x.dataset["key"] === key)
     const aimed = target.current
     if (aimed === "end") {
@@ -83,6 +85,8 @@ export function useScroller(rows: unknown, follows: boolean, moved: (v: View) =>
     const onScroll = (): void => {
       // Of another size of the view the observer hears in this frame, and restores the place: it is not to be lost before.
       if (e.clientWidth !== size.current.width || e.clientHeight !== size.current.height) return
+      // So also of a content that grew while nobody scrolled: the event is of what restore did before.
+      if (e.scrollHeight !== size.current.content && Math.abs(e.scrollTop - size.current.top) < 1) return
       note()
       latest.current.moved(view())
     }
