@@ -1,16 +1,16 @@
 // Figures of the web app in Chromium, as JSON on the standard output; nothing is asserted, and the machine should be quiet.
-//   node test/web/measure.mjs [load] [send] [scroll] [open] [memory] [--messages N] [--conversations N] [--each N] [--minutes N] [--rate N]
+//   node test/web/measure.mjs [load] [send] [scroll] [memory] [--messages N] [--minutes N] [--rate N]
 // Without a name all are measured. docs/performance.md has figures, and says what they mean.
 import { availableParallelism, cpus, loadavg } from "node:os"
 import { parseArgs } from "node:util"
 import { Browser, desktop } from "./browser.mjs"
 import { befriend, composer, dm, enter, message, open } from "./people.mjs"
-import { Server, until } from "./server.mjs"
+import { Server } from "./server.mjs"
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    messages: { type: "string", default: "10000" }, conversations: { type: "string", default: "500" }, each: { type: "string", default: "1000" },
+    messages: { type: "string", default: "10000" },
     minutes: { type: "string", default: "5" }, rate: { type: "string", default: "10" },
   },
 })
@@ -202,71 +202,6 @@ async function scroll(server, browser, ann, bob) {
   }
 }
 
-/** Many conversations with much in the browser's database: a cold open of the app, and what comes over the network. */
-async function coldOpen(server, browser, ann, bob) {
-  const source = await sources(server, ann.token, dm(ann.user, bob.user))
-  const ids = []
-  let n = 0
-  await Promise.all(Array.from({ length: 8 }, async () => {
-    while (n < set.conversations) {
-      const name = `Group ${++n}`
-      const { group } = await server.call("GroupService/CreateGroup", { name, members: [bob.user] }, ann.token)
-      ids.push(group.conversation)
-      await fill(server, ann.token, source, group.conversation, set.each)
-      if (n % 100 === 0) log(`${n} conversations`)
-    }
-  }))
-  const { page, profile, cdp } = await comes(browser, server, "ann")
-  const empty = await counting(cdp)
-  await page.evaluate(() => navigator.serviceWorker.ready)
-  const names = () => page.evaluate(async (user) => {
-    const db = await new Promise((done) => { const r = indexedDB.open(`skein-${user}`); r.onsuccess = () => done(r.result) })
-    const all = await new Promise((done) => { const r = db.transaction("conversations").objectStore("conversations").count(); r.onsuccess = () => done(r.result) })
-    db.close()
-    return all
-  }, ann.user)
-  await until("all conversations are in the database", async () => (await names()) >= set.conversations, 300_000)
-  await page.goto("about:blank") // the store is nobody's now
-  await page.goto(`${server.url}/manifest.webmanifest`)
-  // As if each conversation had been read up to its begin: copies of an entry that is there, so that they have its form.
-  const stored = await page.evaluate(async ([user, each]) => {
-    const db = await new Promise((done) => { const r = indexedDB.open(`skein-${user}`); r.onsuccess = () => done(r.result) })
-    const ask = (r) => new Promise((done, fail) => { r.onsuccess = () => done(r.result); r.onerror = () => fail(r.error) })
-    const all = await ask(db.transaction("conversations").objectStore("conversations").getAll())
-    let entries = 0
-    for (const c of all) {
-      if (c.last === undefined || c.head < each) continue
-      const t = db.transaction(["conversations", "entries"], "readwrite")
-      const done = new Promise((ok, fail) => { t.oncomplete = ok; t.onerror = t.onabort = () => fail(t.error) })
-      for (let seq = 1; seq <= c.head; seq++) {
-        t.objectStore("entries").put({ ...c.last, seq, id: `${c.last.id ?? ""}${seq}` })
-        entries++
-      }
-      t.objectStore("conversations").put({ ...c, low: 1, high: c.head })
-      await done
-    }
-    db.close()
-    return { entries, conversations: all.length }
-  }, [ann.user, set.each])
-  log(JSON.stringify(stored))
-  const first = empty()
-  const runs = []
-  for (let i = 0; i < 5; i++) {
-    await page.goto("about:blank")
-    const bytes = await counting(await profile.newCDPSession(page))
-    await page.goto(`${server.url}/c/${ids[0]}`)
-    await page.locator("article[data-seq]").last().waitFor({ timeout: 60_000 })
-    runs.push({ ...(await settled(page, 4000)), ...bytes() })
-  }
-  const storage = await page.evaluate(async () => (await navigator.storage.estimate()).usage)
-  await profile.close()
-  const of = (k) => round(quantile(runs.map((r) => r[k] ?? 0), 0.5))
-  return {
-    ...stored, "storage, MB": round(storage / 1e6), "first login, bytes": first,
-    "cold open, ms": { "first paint": of("fcp"), "list painted": of("list"), "messages painted": of("messages"), "largest paint": of("lcp"), "blocking time": of("tbt"), "longest task": of("longest") }, "cold open, bytes": { http: of("http"), socket: of("socket") },
-  }
-}
-
 /** The heap of a page in a group in which much is said, over some minutes, after each of which garbage is collected. */
 async function memory(server, browser, ann, bob) {
   const { group } = await server.call("GroupService/CreateGroup", { name: "Busy", members: [bob.user] }, ann.token)
@@ -320,7 +255,7 @@ function patient(server) {
   return server
 }
 
-const all = { load, send, scroll, open: coldOpen, memory }
+const all = { load, send, scroll, memory }
 const wanted = positionals.length === 0 ? Object.keys(all) : positionals
 const out = { at: new Date().toISOString(), cpu: `${availableParallelism()} × ${cpus()[0]?.model}`, "load of the machine before": loadavg().map((n) => round(n)) }
 for (const name of wanted) {
