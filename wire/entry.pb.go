@@ -604,10 +604,12 @@ type Entry struct {
 	NoPreview bool `protobuf:"varint,32,opt,name=no_preview,json=noPreview,proto3" json:"no_preview,omitempty"`
 	// What the first link of the message leads to. EDIT: what the target has then. SPEC §4.34.
 	Preview *Preview `protobuf:"bytes,33,opt,name=preview,proto3" json:"preview,omitempty"`
-	// THREAD_REPLY: seq of the thread's root, as `target`. RECALL of a reply, when it is pushed: the root whose `replies` it tells. SPEC §4.36.
+	// THREAD_REPLY: seq of the thread's root, as `target`. MESSAGE: the root of the thread in which it is said, too. RECALL of a reply, when it is pushed: the root whose `replies` it tells. SPEC §4.36.
 	Thread uint64 `protobuf:"varint,34,opt,name=thread,proto3" json:"thread,omitempty"`
-	// The thread that begins with this message; absent: there is none. THREAD_REPLY, and RECALL of a reply, when they are pushed: what the root's thread comes to by then.
-	Replies       *Replies `protobuf:"bytes,35,opt,name=replies,proto3" json:"replies,omitempty"`
+	// The thread that begins with this message; absent: there is none. Of what has `thread`, when it is pushed: what the root's thread comes to by then.
+	Replies *Replies `protobuf:"bytes,35,opt,name=replies,proto3" json:"replies,omitempty"`
+	// MESSAGE with `thread`, and what amends one when it is pushed: it stands in the thread and in the conversation's line. SPEC §4.36.
+	AlsoInMain    bool `protobuf:"varint,36,opt,name=also_in_main,json=alsoInMain,proto3" json:"also_in_main,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -885,6 +887,13 @@ func (x *Entry) GetReplies() *Replies {
 		return x.Replies
 	}
 	return nil
+}
+
+func (x *Entry) GetAlsoInMain() bool {
+	if x != nil {
+		return x.AlsoInMain
+	}
+	return false
 }
 
 // A thread, as its root tells it.
@@ -2111,7 +2120,7 @@ var File_skein_v1_entry_proto protoreflect.FileDescriptor
 
 const file_skein_v1_entry_proto_rawDesc = "" +
 	"\n" +
-	"\x14skein/v1/entry.proto\x12\bskein.v1\"\xc7\t\n" +
+	"\x14skein/v1/entry.proto\x12\bskein.v1\"\xe9\t\n" +
 	"\x05Entry\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x0e\n" +
@@ -2151,7 +2160,9 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"no_preview\x18  \x01(\bR\tnoPreview\x12+\n" +
 	"\apreview\x18! \x01(\v2\x11.skein.v1.PreviewR\apreview\x12\x16\n" +
 	"\x06thread\x18\" \x01(\x04R\x06thread\x12+\n" +
-	"\areplies\x18# \x01(\v2\x11.skein.v1.RepliesR\areplies\x1a8\n" +
+	"\areplies\x18# \x01(\v2\x11.skein.v1.RepliesR\areplies\x12 \n" +
+	"\falso_in_main\x18$ \x01(\bR\n" +
+	"alsoInMain\x1a8\n" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +

@@ -9,7 +9,7 @@ type ClientMessage interface {
 // ServerMessage is what a ServerFrame can carry.
 type ServerMessage interface {
 	*Welcome | *SendAck | *SendError | *Push | *Receipt | *SyncDelta | *Range | *Typing | *Presence | *MyState | *Result |
-		*Pong | *Ping | *Heads | *Resync | *Kick | *GoAway | *Error | *Signal | *Renewed | *Part
+		*Pong | *Ping | *Heads | *Resync | *Kick | *GoAway | *Error | *Signal | *Renewed | *Part | *Floor
 }
 
 // NewClientFrame puts a message into its frame.
@@ -96,6 +96,8 @@ func NewServerFrame[M ServerMessage](message M) *ServerFrame {
 		return &ServerFrame{Frame: &ServerFrame_Signal{Signal: m}}
 	case *Part:
 		return &ServerFrame{Frame: &ServerFrame_Part{Part: m}}
+	case *Floor:
+		return &ServerFrame{Frame: &ServerFrame_Floor{Floor: m}}
 	case *Renewed:
 		return &ServerFrame{Frame: &ServerFrame_Renewed{Renewed: m}}
 	}

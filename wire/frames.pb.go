@@ -537,6 +537,7 @@ type ServerFrame struct {
 	//	*ServerFrame_Signal
 	//	*ServerFrame_Renewed
 	//	*ServerFrame_Part
+	//	*ServerFrame_Floor
 	Frame         isServerFrame_Frame `protobuf_oneof:"frame"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -768,6 +769,15 @@ func (x *ServerFrame) GetPart() *Part {
 	return nil
 }
 
+func (x *ServerFrame) GetFloor() *Floor {
+	if x != nil {
+		if x, ok := x.Frame.(*ServerFrame_Floor); ok {
+			return x.Floor
+		}
+	}
+	return nil
+}
+
 type isServerFrame_Frame interface {
 	isServerFrame_Frame()
 }
@@ -856,6 +866,10 @@ type ServerFrame_Part struct {
 	Part *Part `protobuf:"bytes,21,opt,name=part,proto3,oneof"`
 }
 
+type ServerFrame_Floor struct {
+	Floor *Floor `protobuf:"bytes,22,opt,name=floor,proto3,oneof"`
+}
+
 func (*ServerFrame_Welcome) isServerFrame_Frame() {}
 
 func (*ServerFrame_SendAck) isServerFrame_Frame() {}
@@ -897,6 +911,8 @@ func (*ServerFrame_Signal) isServerFrame_Frame() {}
 func (*ServerFrame_Renewed) isServerFrame_Frame() {}
 
 func (*ServerFrame_Part) isServerFrame_Frame() {}
+
+func (*ServerFrame_Floor) isServerFrame_Frame() {}
 
 // One installation of a client.
 type Device struct {
@@ -1569,7 +1585,9 @@ type Send struct {
 	// The server is not to find out what the links of the message lead to. SPEC §4.34.
 	NoPreview bool `protobuf:"varint,13,opt,name=no_preview,json=noPreview,proto3" json:"no_preview,omitempty"`
 	// Seq of the message whose thread it belongs to, or of a reply in that thread; 0: it belongs to none. SPEC §4.36.
-	Thread        uint64 `protobuf:"varint,14,opt,name=thread,proto3" json:"thread,omitempty"`
+	Thread uint64 `protobuf:"varint,14,opt,name=thread,proto3" json:"thread,omitempty"`
+	// With `thread`: it is a message of the conversation's own line as well. SPEC §4.36.
+	AlsoInMain    bool `protobuf:"varint,15,opt,name=also_in_main,json=alsoInMain,proto3" json:"also_in_main,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1700,6 +1718,13 @@ func (x *Send) GetThread() uint64 {
 		return x.Thread
 	}
 	return 0
+}
+
+func (x *Send) GetAlsoInMain() bool {
+	if x != nil {
+		return x.AlsoInMain
+	}
+	return false
 }
 
 // Amend an earlier entry of the conversation. Pipelined, in one order with the Sends, and answered as they are. SPEC §4.10.
@@ -4285,6 +4310,68 @@ func (x *Head) GetSeq() uint64 {
 	return 0
 }
 
+// What was stored up to seq is gone for all: it was kept for as long as is kept there. SPEC §4.33.
+type Floor struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	Seq          uint64                 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
+	// The running count at seq (Entry.count): of whose read mark lies below, it takes the place of the count there.
+	Count         uint64 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Floor) Reset() {
+	*x = Floor{}
+	mi := &file_skein_v1_frames_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Floor) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Floor) ProtoMessage() {}
+
+func (x *Floor) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_frames_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Floor.ProtoReflect.Descriptor instead.
+func (*Floor) Descriptor() ([]byte, []int) {
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *Floor) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *Floor) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *Floor) GetCount() uint64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
 // Pushes were dropped because the client read too slowly: send Sync.
 type Resync struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -4294,7 +4381,7 @@ type Resync struct {
 
 func (x *Resync) Reset() {
 	*x = Resync{}
-	mi := &file_skein_v1_frames_proto_msgTypes[42]
+	mi := &file_skein_v1_frames_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4306,7 +4393,7 @@ func (x *Resync) String() string {
 func (*Resync) ProtoMessage() {}
 
 func (x *Resync) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[42]
+	mi := &file_skein_v1_frames_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4319,7 +4406,7 @@ func (x *Resync) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resync.ProtoReflect.Descriptor instead.
 func (*Resync) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{42}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{43}
 }
 
 // The server ends this session's connection and tells why; code `replaced` names the device that took its place.
@@ -4335,7 +4422,7 @@ type Kick struct {
 
 func (x *Kick) Reset() {
 	*x = Kick{}
-	mi := &file_skein_v1_frames_proto_msgTypes[43]
+	mi := &file_skein_v1_frames_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4347,7 +4434,7 @@ func (x *Kick) String() string {
 func (*Kick) ProtoMessage() {}
 
 func (x *Kick) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[43]
+	mi := &file_skein_v1_frames_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4360,7 +4447,7 @@ func (x *Kick) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Kick.ProtoReflect.Descriptor instead.
 func (*Kick) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{43}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Kick) GetError() *Error {
@@ -4394,7 +4481,7 @@ type GoAway struct {
 
 func (x *GoAway) Reset() {
 	*x = GoAway{}
-	mi := &file_skein_v1_frames_proto_msgTypes[44]
+	mi := &file_skein_v1_frames_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4406,7 +4493,7 @@ func (x *GoAway) String() string {
 func (*GoAway) ProtoMessage() {}
 
 func (x *GoAway) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[44]
+	mi := &file_skein_v1_frames_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4419,7 +4506,7 @@ func (x *GoAway) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GoAway.ProtoReflect.Descriptor instead.
 func (*GoAway) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{44}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *GoAway) GetRetryAfterMs() uint32 {
@@ -4438,7 +4525,7 @@ type Bye struct {
 
 func (x *Bye) Reset() {
 	*x = Bye{}
-	mi := &file_skein_v1_frames_proto_msgTypes[45]
+	mi := &file_skein_v1_frames_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4450,7 +4537,7 @@ func (x *Bye) String() string {
 func (*Bye) ProtoMessage() {}
 
 func (x *Bye) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[45]
+	mi := &file_skein_v1_frames_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4463,7 +4550,7 @@ func (x *Bye) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bye.ProtoReflect.Descriptor instead.
 func (*Bye) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{45}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{46}
 }
 
 // What went wrong; the code is from proto/codes.json and its range tells what to do. SPEC §9.
@@ -4488,7 +4575,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_skein_v1_frames_proto_msgTypes[46]
+	mi := &file_skein_v1_frames_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4500,7 +4587,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[46]
+	mi := &file_skein_v1_frames_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4513,7 +4600,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{46}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Error) GetCode() string {
@@ -4598,7 +4685,7 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"background\x18\x10 \x01(\v2\x14.skein.v1.BackgroundH\x00R\n" +
 	"background\x12'\n" +
 	"\x05amend\x18\x11 \x01(\v2\x0f.skein.v1.AmendH\x00R\x05amendB\a\n" +
-	"\x05frame\"\xb7\a\n" +
+	"\x05frame\"\xe0\a\n" +
 	"\vServerFrame\x12-\n" +
 	"\awelcome\x18\x01 \x01(\v2\x11.skein.v1.WelcomeH\x00R\awelcome\x12.\n" +
 	"\bsend_ack\x18\x02 \x01(\v2\x11.skein.v1.SendAckH\x00R\asendAck\x124\n" +
@@ -4623,7 +4710,8 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\bmy_state\x18\x12 \x01(\v2\x11.skein.v1.MyStateH\x00R\amyState\x12*\n" +
 	"\x06signal\x18\x13 \x01(\v2\x10.skein.v1.SignalH\x00R\x06signal\x12-\n" +
 	"\arenewed\x18\x14 \x01(\v2\x11.skein.v1.RenewedH\x00R\arenewed\x12$\n" +
-	"\x04part\x18\x15 \x01(\v2\x0e.skein.v1.PartH\x00R\x04partB\a\n" +
+	"\x04part\x18\x15 \x01(\v2\x0e.skein.v1.PartH\x00R\x04part\x12'\n" +
+	"\x05floor\x18\x16 \x01(\v2\x0f.skein.v1.FloorH\x00R\x05floorB\a\n" +
 	"\x05frame\"Y\n" +
 	"\x06Device\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12+\n" +
@@ -4693,7 +4781,7 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x04Rate\x12\x14\n" +
 	"\x05burst\x18\x01 \x01(\rR\x05burst\x12\x1d\n" +
 	"\n" +
-	"per_second\x18\x02 \x01(\x01R\tperSecond\"\x8c\x04\n" +
+	"per_second\x18\x02 \x01(\x01R\tperSecond\"\xae\x04\n" +
 	"\x04Send\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\fR\x02id\x12+\n" +
@@ -4711,7 +4799,9 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x05media\x18\f \x03(\tR\x05media\x12\x1d\n" +
 	"\n" +
 	"no_preview\x18\r \x01(\bR\tnoPreview\x12\x16\n" +
-	"\x06thread\x18\x0e \x01(\x04R\x06thread\x1a8\n" +
+	"\x06thread\x18\x0e \x01(\x04R\x06thread\x12 \n" +
+	"\falso_in_main\x18\x0f \x01(\bR\n" +
+	"alsoInMain\x1a8\n" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
@@ -4912,7 +5002,11 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x05heads\x18\x01 \x03(\v2\x0e.skein.v1.HeadR\x05heads\"<\n" +
 	"\x04Head\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
-	"\x03seq\x18\x02 \x01(\x04R\x03seq\"\b\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\"S\n" +
+	"\x05Floor\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x14\n" +
+	"\x05count\x18\x03 \x01(\x04R\x05count\"\b\n" +
 	"\x06Resync\"d\n" +
 	"\x04Kick\x12%\n" +
 	"\x05error\x18\x01 \x01(\v2\x0f.skein.v1.ErrorR\x05error\x12 \n" +
@@ -4961,7 +5055,7 @@ func file_skein_v1_frames_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_frames_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_skein_v1_frames_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
+var file_skein_v1_frames_proto_msgTypes = make([]protoimpl.MessageInfo, 50)
 var file_skein_v1_frames_proto_goTypes = []any{
 	(DeviceClass)(0),          // 0: skein.v1.DeviceClass
 	(ThreadFollow)(0),         // 1: skein.v1.ThreadFollow
@@ -5008,23 +5102,24 @@ var file_skein_v1_frames_proto_goTypes = []any{
 	(*Pong)(nil),              // 42: skein.v1.Pong
 	(*Heads)(nil),             // 43: skein.v1.Heads
 	(*Head)(nil),              // 44: skein.v1.Head
-	(*Resync)(nil),            // 45: skein.v1.Resync
-	(*Kick)(nil),              // 46: skein.v1.Kick
-	(*GoAway)(nil),            // 47: skein.v1.GoAway
-	(*Bye)(nil),               // 48: skein.v1.Bye
-	(*Error)(nil),             // 49: skein.v1.Error
-	nil,                       // 50: skein.v1.Send.ExtraEntry
-	nil,                       // 51: skein.v1.Edit.ExtraEntry
-	(*Content)(nil),           // 52: skein.v1.Content
-	(*Poll)(nil),              // 53: skein.v1.Poll
-	(GroupMention)(0),         // 54: skein.v1.GroupMention
-	(*React)(nil),             // 55: skein.v1.React
-	(*Vote)(nil),              // 56: skein.v1.Vote
-	(*PollEnd)(nil),           // 57: skein.v1.PollEnd
-	(*Pin)(nil),               // 58: skein.v1.Pin
-	(*Entry)(nil),             // 59: skein.v1.Entry
-	(*Newest)(nil),            // 60: skein.v1.Newest
-	(*structpb.Struct)(nil),   // 61: google.protobuf.Struct
+	(*Floor)(nil),             // 45: skein.v1.Floor
+	(*Resync)(nil),            // 46: skein.v1.Resync
+	(*Kick)(nil),              // 47: skein.v1.Kick
+	(*GoAway)(nil),            // 48: skein.v1.GoAway
+	(*Bye)(nil),               // 49: skein.v1.Bye
+	(*Error)(nil),             // 50: skein.v1.Error
+	nil,                       // 51: skein.v1.Send.ExtraEntry
+	nil,                       // 52: skein.v1.Edit.ExtraEntry
+	(*Content)(nil),           // 53: skein.v1.Content
+	(*Poll)(nil),              // 54: skein.v1.Poll
+	(GroupMention)(0),         // 55: skein.v1.GroupMention
+	(*React)(nil),             // 56: skein.v1.React
+	(*Vote)(nil),              // 57: skein.v1.Vote
+	(*PollEnd)(nil),           // 58: skein.v1.PollEnd
+	(*Pin)(nil),               // 59: skein.v1.Pin
+	(*Entry)(nil),             // 60: skein.v1.Entry
+	(*Newest)(nil),            // 61: skein.v1.Newest
+	(*structpb.Struct)(nil),   // 62: google.protobuf.Struct
 }
 var file_skein_v1_frames_proto_depIdxs = []int32{
 	6,  // 0: skein.v1.ClientFrame.hello:type_name -> skein.v1.Hello
@@ -5038,7 +5133,7 @@ var file_skein_v1_frames_proto_depIdxs = []int32{
 	39, // 8: skein.v1.ClientFrame.call:type_name -> skein.v1.Call
 	41, // 9: skein.v1.ClientFrame.ping:type_name -> skein.v1.Ping
 	42, // 10: skein.v1.ClientFrame.pong:type_name -> skein.v1.Pong
-	48, // 11: skein.v1.ClientFrame.bye:type_name -> skein.v1.Bye
+	49, // 11: skein.v1.ClientFrame.bye:type_name -> skein.v1.Bye
 	29, // 12: skein.v1.ClientFrame.pulls:type_name -> skein.v1.Pulls
 	33, // 13: skein.v1.ClientFrame.signal:type_name -> skein.v1.Signal
 	34, // 14: skein.v1.ClientFrame.renew:type_name -> skein.v1.Renew
@@ -5057,67 +5152,68 @@ var file_skein_v1_frames_proto_depIdxs = []int32{
 	42, // 27: skein.v1.ServerFrame.pong:type_name -> skein.v1.Pong
 	41, // 28: skein.v1.ServerFrame.ping:type_name -> skein.v1.Ping
 	43, // 29: skein.v1.ServerFrame.heads:type_name -> skein.v1.Heads
-	45, // 30: skein.v1.ServerFrame.resync:type_name -> skein.v1.Resync
-	46, // 31: skein.v1.ServerFrame.kick:type_name -> skein.v1.Kick
-	47, // 32: skein.v1.ServerFrame.go_away:type_name -> skein.v1.GoAway
-	49, // 33: skein.v1.ServerFrame.error:type_name -> skein.v1.Error
+	46, // 30: skein.v1.ServerFrame.resync:type_name -> skein.v1.Resync
+	47, // 31: skein.v1.ServerFrame.kick:type_name -> skein.v1.Kick
+	48, // 32: skein.v1.ServerFrame.go_away:type_name -> skein.v1.GoAway
+	50, // 33: skein.v1.ServerFrame.error:type_name -> skein.v1.Error
 	25, // 34: skein.v1.ServerFrame.my_state:type_name -> skein.v1.MyState
 	33, // 35: skein.v1.ServerFrame.signal:type_name -> skein.v1.Signal
 	35, // 36: skein.v1.ServerFrame.renewed:type_name -> skein.v1.Renewed
 	32, // 37: skein.v1.ServerFrame.part:type_name -> skein.v1.Part
-	0,  // 38: skein.v1.Device.class:type_name -> skein.v1.DeviceClass
-	5,  // 39: skein.v1.Hello.device:type_name -> skein.v1.Device
-	20, // 40: skein.v1.Hello.sync:type_name -> skein.v1.Sync
-	8,  // 41: skein.v1.Welcome.heartbeat:type_name -> skein.v1.Heartbeat
-	9,  // 42: skein.v1.Welcome.limits:type_name -> skein.v1.Limits
-	10, // 43: skein.v1.Limits.sends:type_name -> skein.v1.Rate
-	10, // 44: skein.v1.Limits.marks:type_name -> skein.v1.Rate
-	10, // 45: skein.v1.Limits.reads:type_name -> skein.v1.Rate
-	10, // 46: skein.v1.Limits.calls:type_name -> skein.v1.Rate
-	10, // 47: skein.v1.Limits.signals:type_name -> skein.v1.Rate
-	52, // 48: skein.v1.Send.content:type_name -> skein.v1.Content
-	50, // 49: skein.v1.Send.extra:type_name -> skein.v1.Send.ExtraEntry
-	53, // 50: skein.v1.Send.poll:type_name -> skein.v1.Poll
-	54, // 51: skein.v1.Send.group_mention:type_name -> skein.v1.GroupMention
-	13, // 52: skein.v1.Amend.edit:type_name -> skein.v1.Edit
-	55, // 53: skein.v1.Amend.react:type_name -> skein.v1.React
-	56, // 54: skein.v1.Amend.vote:type_name -> skein.v1.Vote
-	57, // 55: skein.v1.Amend.end_poll:type_name -> skein.v1.PollEnd
-	58, // 56: skein.v1.Amend.pin:type_name -> skein.v1.Pin
-	52, // 57: skein.v1.Edit.content:type_name -> skein.v1.Content
-	51, // 58: skein.v1.Edit.extra:type_name -> skein.v1.Edit.ExtraEntry
-	54, // 59: skein.v1.Edit.group_mention:type_name -> skein.v1.GroupMention
-	49, // 60: skein.v1.SendError.error:type_name -> skein.v1.Error
-	59, // 61: skein.v1.Push.entries:type_name -> skein.v1.Entry
-	60, // 62: skein.v1.Sync.newest:type_name -> skein.v1.Newest
-	22, // 63: skein.v1.SyncDelta.conversations:type_name -> skein.v1.ConversationState
-	49, // 64: skein.v1.SyncDelta.error:type_name -> skein.v1.Error
-	59, // 65: skein.v1.ConversationState.entries:type_name -> skein.v1.Entry
-	27, // 66: skein.v1.ConversationState.earlier:type_name -> skein.v1.Window
-	59, // 67: skein.v1.ConversationState.touched:type_name -> skein.v1.Entry
-	60, // 68: skein.v1.ConversationState.last:type_name -> skein.v1.Newest
-	25, // 69: skein.v1.ConversationState.mine:type_name -> skein.v1.MyState
-	23, // 70: skein.v1.ConversationState.lifetimes:type_name -> skein.v1.Lifetime
-	1,  // 71: skein.v1.ThreadMark.follow:type_name -> skein.v1.ThreadFollow
-	26, // 72: skein.v1.MyState.deleted:type_name -> skein.v1.SeqRange
-	24, // 73: skein.v1.MyState.threads:type_name -> skein.v1.ThreadMark
-	2,  // 74: skein.v1.MyState.push_level:type_name -> skein.v1.PushLevel
-	28, // 75: skein.v1.Pulls.pulls:type_name -> skein.v1.Pull
-	59, // 76: skein.v1.Range.entries:type_name -> skein.v1.Entry
-	49, // 77: skein.v1.Range.error:type_name -> skein.v1.Error
-	59, // 78: skein.v1.Range.touched:type_name -> skein.v1.Entry
-	60, // 79: skein.v1.Range.last:type_name -> skein.v1.Newest
-	61, // 80: skein.v1.Call.json:type_name -> google.protobuf.Struct
-	61, // 81: skein.v1.Result.json:type_name -> google.protobuf.Struct
-	49, // 82: skein.v1.Result.error:type_name -> skein.v1.Error
-	44, // 83: skein.v1.Heads.heads:type_name -> skein.v1.Head
-	49, // 84: skein.v1.Kick.error:type_name -> skein.v1.Error
-	5,  // 85: skein.v1.Kick.by:type_name -> skein.v1.Device
-	86, // [86:86] is the sub-list for method output_type
-	86, // [86:86] is the sub-list for method input_type
-	86, // [86:86] is the sub-list for extension type_name
-	86, // [86:86] is the sub-list for extension extendee
-	0,  // [0:86] is the sub-list for field type_name
+	45, // 38: skein.v1.ServerFrame.floor:type_name -> skein.v1.Floor
+	0,  // 39: skein.v1.Device.class:type_name -> skein.v1.DeviceClass
+	5,  // 40: skein.v1.Hello.device:type_name -> skein.v1.Device
+	20, // 41: skein.v1.Hello.sync:type_name -> skein.v1.Sync
+	8,  // 42: skein.v1.Welcome.heartbeat:type_name -> skein.v1.Heartbeat
+	9,  // 43: skein.v1.Welcome.limits:type_name -> skein.v1.Limits
+	10, // 44: skein.v1.Limits.sends:type_name -> skein.v1.Rate
+	10, // 45: skein.v1.Limits.marks:type_name -> skein.v1.Rate
+	10, // 46: skein.v1.Limits.reads:type_name -> skein.v1.Rate
+	10, // 47: skein.v1.Limits.calls:type_name -> skein.v1.Rate
+	10, // 48: skein.v1.Limits.signals:type_name -> skein.v1.Rate
+	53, // 49: skein.v1.Send.content:type_name -> skein.v1.Content
+	51, // 50: skein.v1.Send.extra:type_name -> skein.v1.Send.ExtraEntry
+	54, // 51: skein.v1.Send.poll:type_name -> skein.v1.Poll
+	55, // 52: skein.v1.Send.group_mention:type_name -> skein.v1.GroupMention
+	13, // 53: skein.v1.Amend.edit:type_name -> skein.v1.Edit
+	56, // 54: skein.v1.Amend.react:type_name -> skein.v1.React
+	57, // 55: skein.v1.Amend.vote:type_name -> skein.v1.Vote
+	58, // 56: skein.v1.Amend.end_poll:type_name -> skein.v1.PollEnd
+	59, // 57: skein.v1.Amend.pin:type_name -> skein.v1.Pin
+	53, // 58: skein.v1.Edit.content:type_name -> skein.v1.Content
+	52, // 59: skein.v1.Edit.extra:type_name -> skein.v1.Edit.ExtraEntry
+	55, // 60: skein.v1.Edit.group_mention:type_name -> skein.v1.GroupMention
+	50, // 61: skein.v1.SendError.error:type_name -> skein.v1.Error
+	60, // 62: skein.v1.Push.entries:type_name -> skein.v1.Entry
+	61, // 63: skein.v1.Sync.newest:type_name -> skein.v1.Newest
+	22, // 64: skein.v1.SyncDelta.conversations:type_name -> skein.v1.ConversationState
+	50, // 65: skein.v1.SyncDelta.error:type_name -> skein.v1.Error
+	60, // 66: skein.v1.ConversationState.entries:type_name -> skein.v1.Entry
+	27, // 67: skein.v1.ConversationState.earlier:type_name -> skein.v1.Window
+	60, // 68: skein.v1.ConversationState.touched:type_name -> skein.v1.Entry
+	61, // 69: skein.v1.ConversationState.last:type_name -> skein.v1.Newest
+	25, // 70: skein.v1.ConversationState.mine:type_name -> skein.v1.MyState
+	23, // 71: skein.v1.ConversationState.lifetimes:type_name -> skein.v1.Lifetime
+	1,  // 72: skein.v1.ThreadMark.follow:type_name -> skein.v1.ThreadFollow
+	26, // 73: skein.v1.MyState.deleted:type_name -> skein.v1.SeqRange
+	24, // 74: skein.v1.MyState.threads:type_name -> skein.v1.ThreadMark
+	2,  // 75: skein.v1.MyState.push_level:type_name -> skein.v1.PushLevel
+	28, // 76: skein.v1.Pulls.pulls:type_name -> skein.v1.Pull
+	60, // 77: skein.v1.Range.entries:type_name -> skein.v1.Entry
+	50, // 78: skein.v1.Range.error:type_name -> skein.v1.Error
+	60, // 79: skein.v1.Range.touched:type_name -> skein.v1.Entry
+	61, // 80: skein.v1.Range.last:type_name -> skein.v1.Newest
+	62, // 81: skein.v1.Call.json:type_name -> google.protobuf.Struct
+	62, // 82: skein.v1.Result.json:type_name -> google.protobuf.Struct
+	50, // 83: skein.v1.Result.error:type_name -> skein.v1.Error
+	44, // 84: skein.v1.Heads.heads:type_name -> skein.v1.Head
+	50, // 85: skein.v1.Kick.error:type_name -> skein.v1.Error
+	5,  // 86: skein.v1.Kick.by:type_name -> skein.v1.Device
+	87, // [87:87] is the sub-list for method output_type
+	87, // [87:87] is the sub-list for method input_type
+	87, // [87:87] is the sub-list for extension type_name
+	87, // [87:87] is the sub-list for extension extendee
+	0,  // [0:87] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_frames_proto_init() }
@@ -5167,6 +5263,7 @@ func file_skein_v1_frames_proto_init() {
 		(*ServerFrame_Signal)(nil),
 		(*ServerFrame_Renewed)(nil),
 		(*ServerFrame_Part)(nil),
+		(*ServerFrame_Floor)(nil),
 	}
 	file_skein_v1_frames_proto_msgTypes[9].OneofWrappers = []any{
 		(*Amend_Edit)(nil),
@@ -5191,7 +5288,7 @@ func file_skein_v1_frames_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_frames_proto_rawDesc), len(file_skein_v1_frames_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   49,
+			NumMessages:   50,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

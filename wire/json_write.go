@@ -110,7 +110,7 @@ func (w *jsonWriter) server(f *ServerFrame) {
 }
 
 func (w *jsonWriter) send(m *Send) {
-	if len(m.Extra) > 0 || m.Poll != nil || m.GroupMention != 0 || m.Silent || m.Streaming || len(m.Media) > 0 || m.NoPreview || m.Thread != 0 {
+	if len(m.Extra) > 0 || m.Poll != nil || m.GroupMention != 0 || m.Silent || m.Streaming || len(m.Media) > 0 || m.NoPreview || m.Thread != 0 || m.AlsoInMain {
 		w.odd = true
 		return
 	}
@@ -228,7 +228,7 @@ func (w *jsonWriter) push(m *Push) {
 }
 
 func (w *jsonWriter) entry(e *Entry) {
-	if e == nil || e.Event != nil || len(e.Extra) > 0 || e.React != nil || len(e.Reactions) > 0 || e.Poll != nil || e.Vote != nil || e.GroupMention != 0 || e.Pinned != nil || e.Silent || e.Forward != nil || e.Streaming || e.Replaced != 0 || e.CutOff || e.Deleted || len(e.Media) > 0 || e.NoPreview || e.Preview != nil || e.Thread != 0 || e.Replies != nil {
+	if e == nil || e.Event != nil || len(e.Extra) > 0 || e.React != nil || len(e.Reactions) > 0 || e.Poll != nil || e.Vote != nil || e.GroupMention != 0 || e.Pinned != nil || e.Silent || e.Forward != nil || e.Streaming || e.Replaced != 0 || e.CutOff || e.Deleted || len(e.Media) > 0 || e.NoPreview || e.Preview != nil || e.Thread != 0 || e.Replies != nil || e.AlsoInMain {
 		w.odd = true
 		return
 	}

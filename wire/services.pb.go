@@ -9765,6 +9765,7 @@ type SendMessageRequest struct {
 	NoPreview bool `protobuf:"varint,12,opt,name=no_preview,json=noPreview,proto3" json:"no_preview,omitempty"`
 	// As in the Send. SPEC §4.36.
 	Thread        uint64 `protobuf:"varint,13,opt,name=thread,proto3" json:"thread,omitempty"`
+	AlsoInMain    bool   `protobuf:"varint,14,opt,name=also_in_main,json=alsoInMain,proto3" json:"also_in_main,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -9888,6 +9889,13 @@ func (x *SendMessageRequest) GetThread() uint64 {
 		return x.Thread
 	}
 	return 0
+}
+
+func (x *SendMessageRequest) GetAlsoInMain() bool {
+	if x != nil {
+		return x.AlsoInMain
+	}
+	return false
 }
 
 type SendMessageResponse struct {
@@ -18868,7 +18876,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12.\n" +
 	"\x06reason\x18\x03 \x01(\x0e2\x16.skein.v1.ReportReasonR\x06reason\x12\x12\n" +
 	"\x04text\x18\x04 \x01(\tR\x04text\"\x17\n" +
-	"\x15ReportMessageResponse\"\x89\x04\n" +
+	"\x15ReportMessageResponse\"\xab\x04\n" +
 	"\x12SendMessageRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\fR\x02id\x12+\n" +
@@ -18884,7 +18892,9 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x05media\x18\v \x03(\tR\x05media\x12\x1d\n" +
 	"\n" +
 	"no_preview\x18\f \x01(\bR\tnoPreview\x12\x16\n" +
-	"\x06thread\x18\r \x01(\x04R\x06thread\x1a8\n" +
+	"\x06thread\x18\r \x01(\x04R\x06thread\x12 \n" +
+	"\falso_in_main\x18\x0e \x01(\bR\n" +
+	"alsoInMain\x1a8\n" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +

@@ -8207,6 +8207,16 @@ func (m *SendMessageRequest) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
 	}
+	if m.AlsoInMain {
+		i--
+		if m.AlsoInMain {
+			dAtA[i] = 1
+		} else {
+			dAtA[i] = 0
+		}
+		i--
+		dAtA[i] = 0x70
+	}
 	if m.Thread != 0 {
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(m.Thread))
 		i--
@@ -18915,6 +18925,9 @@ func (m *SendMessageRequest) SizeVT() (n int) {
 	}
 	if m.Thread != 0 {
 		n += 1 + protohelpers.SizeOfVarint(uint64(m.Thread))
+	}
+	if m.AlsoInMain {
+		n += 2
 	}
 	n += len(m.unknownFields)
 	return n
@@ -41383,6 +41396,26 @@ func (m *SendMessageRequest) UnmarshalVT(dAtA []byte) error {
 					break
 				}
 			}
+		case 14:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field AlsoInMain", wireType)
+			}
+			var v int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				v |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			m.AlsoInMain = bool(v != 0)
 		default:
 			iNdEx = preIndex
 			skippy, err := protohelpers.Skip(dAtA[iNdEx:])

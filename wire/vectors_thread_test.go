@@ -24,6 +24,10 @@ func threadVectors() []frameVector {
 			Conversation: "grp:g1", Seq: 14, Id: id(21), Sender: "bob", StoredAtMs: 1_760_000_000_223, Kind: wire.EntryKind_ENTRY_KIND_RECALL, Target: 13, Thread: 11, Count: 5,
 			Replies: &wire.Replies{Count: 1, LastAtMs: 1_760_000_000_100},
 		})},
+		{"push_thread_also", "such a message, with what its root's thread comes to by it", s(&wire.Entry{
+			Conversation: "grp:g1", Seq: 15, Id: id(22), Sender: "bob", StoredAtMs: 1_760_000_000_323, Kind: wire.EntryKind_ENTRY_KIND_MESSAGE, Thread: 11, AlsoInMain: true, Count: 6,
+			Content: said("All of you: green"), Replies: &wire.Replies{Count: 2, LastAtMs: 1_760_000_000_320},
+		})},
 		{"my_state_threads", "what a user set for threads", wire.NewServerFrame(&wire.MyState{
 			Conversation: "grp:g1", Revision: 4, Threads: []*wire.ThreadMark{{Root: 11, Read: 13}, {Root: 15, Follow: wire.ThreadFollow_THREAD_FOLLOW_NO}},
 		})},
@@ -37,5 +41,8 @@ func sendVectors() []frameVector {
 			Conversation: "grp:g1", Id: id(19), Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "https://tea.example/green"}}, NoPreview: true,
 		})},
 		{"send_thread", "a message in a thread", wire.NewClientFrame(&wire.Send{Conversation: "grp:g1", Id: id(20), Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "Green"}}, Thread: 11})},
+		{"send_thread_also", "a message in a thread and in the conversation's line", wire.NewClientFrame(&wire.Send{
+			Conversation: "grp:g1", Id: id(22), Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "All of you: green"}}, Thread: 11, AlsoInMain: true,
+		})},
 	}
 }

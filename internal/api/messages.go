@@ -33,7 +33,7 @@ func said(r *wire.SendMessageRequest, id []byte) (im.Message, error) {
 	return contract.Message(&wire.Send{
 		Conversation: r.GetConversation(), Id: id, Content: r.GetContent(), ReplyTo: r.GetReplyTo(), Mentions: r.GetMentions(), Extra: r.GetExtra(),
 		Poll: r.GetPoll(), GroupMention: r.GetGroupMention(), Silent: r.GetSilent(), Streaming: r.GetStreaming(), Media: r.GetMedia(), NoPreview: r.GetNoPreview(),
-		Thread: r.GetThread(),
+		Thread: r.GetThread(), AlsoInMain: r.GetAlsoInMain(),
 	})
 }
 

@@ -193,6 +193,7 @@ type nobodyOnline struct{}
 func (nobodyOnline) Deliver([]im.Delivery)               {}
 func (nobodyOnline) Receipt(im.Mark, []im.UserID)        {}
 func (nobodyOnline) MyState(im.UserID, im.MyState)       {}
+func (nobodyOnline) Floors([]im.Floor)                   {}
 func (nobodyOnline) Remind(im.ParcelHead)                {}
 func (nobodyOnline) Typing(im.ConversationID, im.UserID) {}
 func (nobodyOnline) Custom(im.CustomSignal)              {}

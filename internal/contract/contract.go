@@ -103,12 +103,15 @@ func (b *EntryBox) Fill(e *im.Entry) *wire.Entry {
 	w.Conversation, w.Seq, w.Id, w.Sender = string(e.Conversation), e.Seq, b.id[:], string(e.Sender)
 	w.StoredAtMs, w.Kind = Millis(e.Stored), wire.EntryKind(e.Kind)
 	w.Count, w.Recalled, w.Target, w.Amended, w.Pos = e.Count, e.Recalled, e.Target, e.Amended, e.Pos
-	w.Content, w.ReplyTo, w.Mentions, w.Event, w.Thread = nil, 0, w.Mentions[:0], nil, 0
+	w.Content, w.ReplyTo, w.Mentions, w.Event, w.Thread, w.AlsoInMain = nil, 0, w.Mentions[:0], nil, 0, false
 	if err := b.body.Decode(e.Body, w); err != nil {
 		w.Content = &wire.Content{Type: Unreadable}
 	}
-	if e.Kind == im.EntryReply {
-		w.Thread = e.Target
+	if root := e.Root(); root != 0 {
+		w.Thread = root
+		if e.Kind == im.EntryMessage {
+			w.Target, w.AlsoInMain = 0, true
+		}
 	}
 	if w.Kind == wire.EntryKind_ENTRY_KIND_VOTE && w.Vote == nil {
 		w.Sender = "" // the poll is anonymous

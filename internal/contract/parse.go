@@ -41,20 +41,26 @@ func Message(from *wire.Send) (im.Message, error) {
 	}
 	m := im.Message{Conversation: c, ID: id, Kind: im.EntryMessage, ReplyTo: from.GetReplyTo()}
 	m.Body, m.Hash = entrycodec.Message(c, from)
-	if thread := from.GetThread(); thread != 0 {
-		return inThread(m, thread)
+	if from.GetThread() == 0 {
+		if from.GetAlsoInMain() {
+			return im.Message{}, im.Wrong("alsoInMain", "is for a message in a thread")
+		}
+		return m, nil
 	}
-	return m, nil
+	return inThread(m, from.GetThread(), from.GetAlsoInMain())
 }
 
-// inThread makes a message one of a thread (SPEC §4.36).
-func inThread(m im.Message, thread uint64) (im.Message, error) {
+// inThread makes a message one of a thread (SPEC §4.36), and of the conversation's own line
+// if it is to stand there, too.
+func inThread(m im.Message, thread uint64, also bool) (im.Message, error) {
 	if thread > math.MaxInt64 {
 		return im.Message{}, im.Wrong("thread", "is no seq")
 	}
 	var err error
-	m.Kind, m.Target = im.EntryReply, thread
-	m.Hash, err = entrycodec.ThreadHash(m.Conversation, m.Body, thread)
+	if m.Target = thread; !also {
+		m.Kind = im.EntryReply
+	}
+	m.Hash, err = entrycodec.ThreadHash(m.Conversation, m.Body, m.Kind, thread)
 	return m, err
 }
 

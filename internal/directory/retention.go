@@ -19,9 +19,9 @@ type retentionRow struct {
 }
 
 func scanRetention(r *sql.Rows) (row retentionRow, err error) {
-	var keep, floor, given, raised int64
-	err = r.Scan(&row.c, &keep, &floor, &given, &raised)
-	row.r = im.Retention{Floor: uint64(floor), Given: uint64(given), Raised: timeOf(raised)}
+	var keep, floor, given, raised, told int64
+	err = r.Scan(&row.c, &keep, &floor, &given, &raised, &told)
+	row.r = im.Retention{Floor: uint64(floor), Given: uint64(given), Raised: timeOf(raised), Told: uint64(told)}
 	if row.r.Own = keep != keptAsAll; row.r.Own {
 		row.r.Keep = time.Duration(keep) * time.Second
 	}
@@ -34,7 +34,7 @@ func (d *DB) Retention(ctx context.Context, cs []im.ConversationID) (map[im.Conv
 	all := map[im.ConversationID]im.Retention{}
 	for part := range slices.Chunk(cs, periodsAtOnce) {
 		among, args := in(d, nil, part)
-		rows, err := list(ctx, d, scanRetention, "SELECT conversation, keep_s, floor_seq, given_seq, raised_ms FROM retention WHERE conversation IN "+among, args...)
+		rows, err := list(ctx, d, scanRetention, "SELECT conversation, keep_s, floor_seq, given_seq, raised_ms, told_pos FROM retention WHERE conversation IN "+among, args...)
 		if err != nil {
 			return nil, err
 		}
@@ -87,12 +87,21 @@ func (d *DB) RaiseFloors(ctx context.Context, floors []im.Floor, now time.Time) 
 	return nil
 }
 
-// GaveUp notes up to where conversations were given up.
+// Raised tells the greatest position at which a floor was known everywhere, of any
+// conversation, and whether some floor is not given up yet.
+func (d *DB) Raised(ctx context.Context) (newest uint64, waits bool, err error) {
+	var told int64
+	err = d.queryRow(ctx, "SELECT (SELECT COALESCE(MAX(told_pos), 0) FROM retention), EXISTS (SELECT 1 FROM retention WHERE given_seq < floor_seq)").Scan(&told, &waits)
+	return uint64(told), waits, err
+}
+
+// GaveUp notes up to where conversations were given up, and where the journal was then.
 func (d *DB) GaveUp(ctx context.Context, given []im.Floor) error {
 	for part := range slices.Chunk(given, periodsAtOnce) {
 		err := d.tx(ctx, func(tx *writeTx) error {
 			for _, f := range part {
-				if _, err := tx.Exec("UPDATE retention SET given_seq = $1 WHERE conversation = $2 AND given_seq < $1", int64(f.Seq), f.Conversation); err != nil {
+				_, err := tx.Exec("UPDATE retention SET given_seq = $1, told_pos = $3 WHERE conversation = $2 AND given_seq < $1", int64(f.Seq), f.Conversation, int64(f.Told))
+				if err != nil {
 					return err
 				}
 			}

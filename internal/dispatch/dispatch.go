@@ -17,6 +17,7 @@
 package dispatch
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -30,6 +31,9 @@ const (
 	remindDelay = 100 * time.Millisecond
 	// maxBeacons bounds the conversations waiting for their beacon.
 	maxBeacons = 200_000
+	// floorsAtOnce is how many floors are told between two writes: a user's queue holds so
+	// many, and more.
+	floorsAtOnce = 1000
 	// maxAdded is from how many new members on a beacon names no further ones.
 	maxAdded = 10_000
 )
@@ -92,6 +96,17 @@ func (d *Dispatcher) Remind(h im.ParcelHead) {
 func (d *Dispatcher) MyState(u im.UserID, state im.MyState) {
 	d.gateways.ToUsers([]im.UserID{u}, im.Parcel{MyState: &state})
 	d.gateways.Flush()
+}
+
+// Floors tells the members of conversations up to where these are gone for all.
+func (d *Dispatcher) Floors(floors []im.Floor) {
+	var to [2]im.UserID
+	for some := range slices.Chunk(floors, floorsAtOnce) {
+		for i := range some {
+			d.send(some[i].Conversation, im.Parcel{Floor: &some[i]}, &to)
+		}
+		d.gateways.Flush()
+	}
 }
 
 // Typing tells the other members who types.

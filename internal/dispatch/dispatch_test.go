@@ -45,6 +45,8 @@ func show(p im.Parcel) string {
 		return fmt.Sprintf("head %d", p.Head.Seq)
 	case p.Receipt != nil:
 		return fmt.Sprintf("receipt %s %d/%d", p.Receipt.User, p.Receipt.Received, p.Receipt.Read)
+	case p.Floor != nil:
+		return fmt.Sprintf("floor %s %d %d", p.Floor.Conversation, p.Floor.Seq, p.Floor.Count)
 	case p.Typing != nil:
 		return "typing " + string(p.Typing.User)
 	case p.Custom != nil:
@@ -91,6 +93,24 @@ func TestRecipientsAndOrder(t *testing.T) {
 	d.Custom(im.CustomSignal{Conversation: grp, User: "b", Type: "t"})
 	d.Custom(im.CustomSignal{Conversation: ab, User: "stranger", Type: "t"})
 	expect(t, g, "users [a] custom b t 01", "flush", "group grp:g custom b t ", "flush", "flush")
+}
+
+// Floors go to both users of a dm and to the members of a group, and are written some at a
+// time.
+func TestFloors(t *testing.T) {
+	g, d := start(t)
+	d.Floors(nil)
+	expect(t, g)
+	floors := []im.Floor{{Conversation: im.DM("a", "b"), Seq: 7, Count: 3}, {Conversation: im.Group("g"), Seq: 9, Count: 9}}
+	d.Floors(floors)
+	expect(t, g, "users [a b] floor dm:a:b 7 3", "group grp:g floor grp:g 9 9", "flush")
+	for range floorsAtOnce {
+		floors = append(floors, floors[0])
+	}
+	d.Floors(floors)
+	if got := g.take(); len(got) != floorsAtOnce+4 || got[floorsAtOnce] != "flush" || got[floorsAtOnce+3] != "flush" {
+		t.Errorf("%d lines, %q", len(got), got[floorsAtOnce-1:])
+	}
 }
 
 // The last entry of a burst is announced again once the conversation is quiet,

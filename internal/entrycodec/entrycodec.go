@@ -223,7 +223,7 @@ func Decode(body []byte, w *wire.Entry) error {
 	w.EditedAtMs, w.Edits, w.React, w.Reactions, w.Poll, w.Vote, w.GroupMention = 0, 0, nil, nil, nil, nil, 0
 	w.Pinned, w.Silent, w.Forward = nil, false, nil
 	w.Deleted, w.Streaming, w.Replaced, w.CutOff, w.Media = false, false, 0, false, nil
-	w.NoPreview, w.Preview, w.Thread, w.Replies = false, nil, 0, nil
+	w.NoPreview, w.Preview, w.Thread, w.Replies, w.AlsoInMain = false, nil, 0, nil, false
 	if err := (proto.UnmarshalOptions{Merge: true}).Unmarshal(body, w); err != nil {
 		return fmt.Errorf("%w: %w", ErrBody, err)
 	}

@@ -72,8 +72,8 @@ func Labels(e *im.Entry) []string {
 	}
 	users, group, pinned, root := labelling(e.Body)
 	var labels []string
-	if e.Kind == im.EntryReply {
-		labels = append(labels, LabelReply(e.Target), LabelWrote(e.Target, e.Sender))
+	if r := e.Root(); r != 0 {
+		labels = append(labels, LabelReply(r), LabelWrote(r, e.Sender))
 	}
 	if root {
 		labels = append(labels, LabelThread)

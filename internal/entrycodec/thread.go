@@ -26,16 +26,17 @@ func LabelFollows(u im.UserID) string { return "f:" + string(u) }
 
 // The fields of wire.Entry that threads are told by.
 const (
-	fieldThread  = 34
-	fieldReplies = 35
+	fieldThread     = 34
+	fieldReplies    = 35
+	fieldAlsoInMain = 36
 )
 
 // ThreadHash tells a message in a thread from another one under the same id. The thread is
 // a part of what is asked for, so the same words elsewhere are another message.
-func ThreadHash(c im.ConversationID, body []byte, thread uint64) (uint64, error) {
+func ThreadHash(c im.ConversationID, body []byte, kind im.EntryKind, thread uint64) (uint64, error) {
 	var w wire.Entry
 	err := Decode(body, &w)
-	return hashOf(c, im.EntryReply, thread, &w), err
+	return hashOf(c, kind, thread, &w), err
 }
 
 // HasReplies tells that a body says how many replies its message has.
@@ -72,9 +73,14 @@ func (s *State) Withdrawn() []byte {
 	return Encode(&wire.Entry{Replies: left})
 }
 
-// InThread is the body with which an amendment of a reply is told: it names the root.
-func InThread(body []byte, root uint64) []byte {
-	return protowire.AppendVarint(protowire.AppendTag(body[:len(body):len(body)], fieldThread, protowire.VarintType), root)
+// InThread is the body with which an amendment of a reply is told: it names the root, and
+// says whether the reply stands in the conversation's line as well.
+func InThread(body []byte, reply *im.Entry) []byte {
+	body = protowire.AppendVarint(protowire.AppendTag(body[:len(body):len(body)], fieldThread, protowire.VarintType), reply.Root())
+	if reply.Kind == im.EntryMessage {
+		body = protowire.AppendVarint(protowire.AppendTag(body, fieldAlsoInMain, protowire.VarintType), 1)
+	}
+	return body
 }
 
 // ThreadOf is the root that an amendment's body names, 0 if it amends no reply.

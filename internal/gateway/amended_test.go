@@ -58,9 +58,9 @@ func TestAmendmentsOfWhatIsNotTheirs(t *testing.T) {
 					}
 					w.last++
 					e := entry(grp, w.last, "edited")
-					e.Target = target
+					e.Kind, e.Target = im.EntryEdit, target
 					if tt.root != 0 {
-						e.Body = entrycodec.InThread(e.Body, tt.root)
+						e.Body = entrycodec.InThread(e.Body, &im.Entry{Kind: im.EntryReply, Target: tt.root})
 					}
 					w.toGroup(grp, e)
 					time.Sleep(2 * paceEvery)

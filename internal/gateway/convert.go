@@ -132,6 +132,10 @@ func myStateFrame(s *im.MyState) *wire.ServerFrame {
 	return wire.NewServerFrame(contract.MyState(s))
 }
 
+func floorFrame(f *im.Floor) *wire.ServerFrame {
+	return wire.NewServerFrame(&wire.Floor{Conversation: string(f.Conversation), Seq: f.Seq, Count: f.Count})
+}
+
 // errorFrame is an Error that answers no frame.
 func errorFrame(err error) *wire.ServerFrame {
 	return &wire.ServerFrame{Frame: &wire.ServerFrame_Error{Error: fromError(err)}}

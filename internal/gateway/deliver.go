@@ -35,6 +35,8 @@ func (g *Gateway) ToUsers(to []im.UserID, p im.Parcel) {
 		g.pools.receipts.Put(b)
 	case p.MyState != nil:
 		g.frameToUsers(to, myStateFrame(p.MyState), "")
+	case p.Floor != nil:
+		g.frameToUsers(to, floorFrame(p.Floor), "")
 	case p.Typing != nil, p.Custom != nil:
 		frame, not := signalFrame(&p)
 		g.frameToUsers(to, frame, not)
@@ -150,7 +152,7 @@ func (g *Gateway) ToGroup(c im.ConversationID, p im.Parcel) {
 		g.groupEntries(c, p)
 	case p.Head != nil:
 		g.groupHead(c, p.Head)
-	case p.Typing != nil, p.Custom != nil:
+	case p.Floor != nil, p.Typing != nil, p.Custom != nil:
 		grp := g.groups.Locked(c, false)
 		if grp == nil {
 			return
@@ -159,6 +161,8 @@ func (g *Gateway) ToGroup(c im.ConversationID, p im.Parcel) {
 		case grp.Suspect:
 		case p.Custom != nil && p.Custom.Type == im.SignalPart:
 			g.partTo(grp, p.Custom)
+		case p.Floor != nil: // of entries that were pushed long ago: it waits for nothing that is held
+			grp.Send(g.out, floorFrame(p.Floor), "")
 		default:
 			frame, not := signalFrame(&p)
 			grp.Send(g.out, frame, not)
@@ -367,7 +371,7 @@ func (g *Gateway) pushRun(grp *here.Group, es []im.Entry, origin []im.Connection
 func lowestTarget(es []im.Entry) uint64 {
 	low := uint64(math.MaxUint64)
 	for i := range es {
-		if t := es[i].Target; t != 0 {
+		if t := es[i].Target; es[i].Amends() {
 			low = min(low, t)
 			if root := contract.ThreadOf(&es[i]); root != 0 { // it amends a reply
 				low = min(low, root)

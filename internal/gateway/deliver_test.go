@@ -384,6 +384,7 @@ func TestGapStopsPushesUntilTheRosterIsRead(t *testing.T) {
 		w.toGroup(grp, entry(grp, 4, "secret too"))
 		w.g.ToGroup(grp, im.Parcel{Typing: &im.ParcelTyping{Conversation: grp, User: "zoe"}})
 		w.g.ToGroup(grp, im.Parcel{Custom: &im.CustomSignal{Conversation: grp, User: "zoe", Type: "t"}})
+		w.g.ToGroup(grp, im.Parcel{Floor: &im.Floor{Conversation: grp, Seq: 1, Count: 1}})
 		w.g.Flush()
 		a.hears(t, "heads grp:g#3", "heads grp:g#4")
 		b.hears(t, "heads grp:g#3", "heads grp:g#4")

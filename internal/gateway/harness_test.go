@@ -395,6 +395,8 @@ func brief(f *wire.ServerFrame) string {
 		return fmt.Sprintf("delta %d %s", x.SyncDelta.Number, x.SyncDelta.Position)
 	case *wire.ServerFrame_Range:
 		return fmt.Sprintf("range %d %s %d %s", x.Range.Number, x.Range.Conversation, x.Range.Head, code(x.Range.Error))
+	case *wire.ServerFrame_Floor:
+		return fmt.Sprintf("floor %s %d %d", x.Floor.Conversation, x.Floor.Seq, x.Floor.Count)
 	case *wire.ServerFrame_Typing:
 		return "typing " + x.Typing.Conversation + " " + x.Typing.User
 	case *wire.ServerFrame_Signal:

@@ -41,8 +41,9 @@ type Entry struct {
 	Kind   EntryKind
 	// Count is the number of countable entries up to and including this one.
 	Count uint64
-	// Target is the seq that an amendment is about, earlier in the same conversation, of
-	// EntryReply that of the thread's root; 0: this entry amends nothing.
+	// Target is the seq that an amendment is about, earlier in the same conversation; of
+	// EntryReply, and of an EntryMessage that is said in a thread as well, that of the
+	// thread's root; 0: this entry concerns no other one.
 	Target uint64
 	// Amended is the seq of the last amendment of this entry, whose outcome Body is;
 	// 0: it is as it was written. Recalled: it was taken back, for ever; Body is empty.
@@ -68,7 +69,15 @@ func (e *Entry) Countable() bool { return e.Kind == EntryMessage }
 
 // Amends reports whether the entry changes an earlier one. But for EntryReply it says
 // nothing else.
-func (e *Entry) Amends() bool { return e.Target != 0 }
+func (e *Entry) Amends() bool { return e.Target != 0 && e.Kind != EntryMessage }
+
+// Root is the root of the thread that a message is said in, 0 if it is said in none.
+func (e *Entry) Root() uint64 {
+	if e.Kind.Said() {
+		return e.Target
+	}
+	return 0
+}
 
 // EventType is what happened. The numbers are the contract's.
 type EventType uint8

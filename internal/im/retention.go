@@ -18,12 +18,17 @@ type Retention struct {
 	// journal gave them up, at most Floor. Raised is when Floor moved last.
 	Floor, Given uint64
 	Raised       time.Time
+	// Told is the journal's position, in the conversation's shard, when every node knew of
+	// Given; 0: nobody noted it.
+	Told uint64
 }
 
-// Floor is up to which entry a conversation is gone.
+// Floor is up to which entry a conversation is gone, and the running count there. Told is
+// of one that is given up: Retention.Told.
 type Floor struct {
 	Conversation ConversationID
-	Seq          uint64
+	Seq, Count   uint64
+	Told         uint64
 }
 
 // CheckRetention refuses what is no time to keep messages for.

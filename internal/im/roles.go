@@ -288,6 +288,8 @@ type Parcel struct {
 	Receipt *Mark
 	// MyState is what the user to whom it goes set for themselves.
 	MyState *MyState
+	// Floor is up to where a conversation is gone for all, as it rose.
+	Floor *Floor
 	// Typing is who types where; not passed to their own connections.
 	Typing *ParcelTyping
 	// Custom is a signal of the clients' own; likewise.

@@ -151,7 +151,9 @@ func (s *Retention) read(ctx context.Context, stored time.Time) (floors []im.Flo
 				at[e.Conversation] = f
 				floors = append(floors, im.Floor{Conversation: e.Conversation})
 			}
-			floors[f].Seq = max(floors[f].Seq, e.Seq)
+			if e.Seq > floors[f].Seq {
+				floors[f].Seq, floors[f].Count = e.Seq, e.Count
+			}
 		}
 		n += max(len(got.Entries), 1)
 		reached = got.UpTo

@@ -44,7 +44,7 @@ func (w *keepWorld) say(c im.ConversationID) {
 			seq = e.Seq + 1
 		}
 	}
-	w.entries = append(w.entries, im.Entry{Conversation: c, Seq: seq, Pos: uint64(len(w.entries)) + 1, Stored: time.Now()})
+	w.entries = append(w.entries, im.Entry{Conversation: c, Seq: seq, Count: seq / 2, Pos: uint64(len(w.entries)) + 1, Stored: time.Now()})
 }
 
 func (w *keepWorld) After(_ context.Context, at im.Place, limit int) (im.Followed, error) {
@@ -127,6 +127,9 @@ func (w *keepWorld) want(floors map[im.ConversationID]uint64) {
 	got := map[im.ConversationID]uint64{}
 	for c, f := range w.floors {
 		got[c] = f.Seq
+		if f.Count != f.Seq/2 {
+			w.t.Errorf("the floor %d of %s counts %d", f.Seq, c, f.Count)
+		}
 	}
 	if !maps.Equal(got, floors) || !maps.Equal(w.given, floors) {
 		all := fmt.Sprintf("floors %v, given up %v, want %v", got, w.given, floors)
@@ -235,7 +238,7 @@ func TestRetentionOfMuch(t *testing.T) {
 		}
 		w.era = 2 // the journal was put back
 		c := im.Group("0")
-		w.entries = append(w.entries, im.Entry{Conversation: c, Seq: 2, Pos: uint64(len(w.entries)) + 1, Stored: time.Now()})
+		w.entries = append(w.entries, im.Entry{Conversation: c, Seq: 2, Count: 1, Pos: uint64(len(w.entries)) + 1, Stored: time.Now()})
 		want[c] = 2
 		time.Sleep(keepFor + time.Hour)
 		w.looks(r, 5*time.Minute)

@@ -174,7 +174,7 @@ func (s *Service) mayStore(ctx context.Context, it *item, made *madeOf) error {
 			return err
 		}
 	}
-	if e.Kind == im.EntryReply {
+	if e.Root() != 0 {
 		return s.mayReply(ctx, it, made)
 	}
 	return nil

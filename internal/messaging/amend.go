@@ -111,7 +111,7 @@ func (s *Service) mayAmend(ctx context.Context, it *item, made *madeOf) error {
 		if err == nil {
 			err = s.doubtMedia(ctx, target)
 		}
-		if err == nil && target.Kind == im.EntryReply {
+		if err == nil && target.Root() != 0 {
 			err = s.leaveThread(ctx, it, m, &target, made)
 		}
 		target.Recalled, target.Body = true, nil
@@ -141,8 +141,8 @@ func (s *Service) mayAmend(ctx context.Context, it *item, made *madeOf) error {
 	if err != nil {
 		return err
 	}
-	if target.Kind == im.EntryReply {
-		m.told = entrycodec.InThread(m.told, target.Target)
+	if target.Root() != 0 {
+		m.told = entrycodec.InThread(m.told, &target)
 	}
 	it.amends = m
 	// Elsewhere others append, too, and what a state has beside the entry that makes it is

@@ -222,6 +222,7 @@ type recorder struct {
 	delivered []im.Delivery
 	flushes   int
 	mine      []im.MyState
+	floors    []im.Floor
 	receipts  []im.Mark
 	to        [][]im.UserID
 	typing    []im.UserID
@@ -250,6 +251,12 @@ func (r *recorder) MyState(_ im.UserID, s im.MyState) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.mine = append(r.mine, s)
+}
+
+func (r *recorder) Floors(floors []im.Floor) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.floors = append(r.floors, floors...)
 }
 
 func (r *recorder) Typing(_ im.ConversationID, u im.UserID) {

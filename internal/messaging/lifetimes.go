@@ -38,6 +38,14 @@ type lifetimes struct {
 	periods cache.Cache[im.ConversationID, knownPeriods]
 	gone    cache.Cache[periodKey, goneTo]
 	given   cache.Cache[periodKey, uint64] // up to where periods were given up
+	raised  knownFloors
+}
+
+// knownFloors is what was known at a time of the floors of all conversations.
+type knownFloors struct {
+	at     time.Time
+	newest uint64
+	waits  bool
 }
 
 // knownPeriods are the periods of a conversation as they were at a time.
@@ -73,6 +81,7 @@ func (l *lifetimes) forget() {
 	l.periods.Clear()
 	l.gone.Clear()
 	l.given.Clear()
+	l.raised = knownFloors{}
 	l.mu.Unlock()
 }
 

@@ -68,7 +68,7 @@ func (s *Service) doubtMedia(ctx context.Context, es ...im.Entry) error {
 		if e := &es[i]; !e.Recalled && entrycodec.AsksOf(e.Body).Media {
 			named = append(named, im.MediaName{Conversation: e.Conversation, Sender: e.Sender, ID: e.ID})
 		}
-		if e := &es[i]; !e.Recalled && (e.Target == 0 || e.Kind == im.EntryReply) && entrycodec.AsksOf(e.Body).Preview {
+		if e := &es[i]; !e.Recalled && (!e.Amends() || e.Kind == im.EntryReply) && entrycodec.AsksOf(e.Body).Preview {
 			if n, ok := previewNamed(e); ok {
 				named = append(named, n)
 			}

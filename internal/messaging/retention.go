@@ -25,6 +25,9 @@ type Retention interface {
 	SetRetention(ctx context.Context, c im.ConversationID, own bool, keep time.Duration, now time.Time) error
 	// RaiseFloors moves floors forward, none of them back, at a time.
 	RaiseFloors(ctx context.Context, floors []im.Floor, now time.Time) error
+	// Raised tells the greatest Told of all conversations, and whether some floor is not
+	// given up yet.
+	Raised(ctx context.Context) (newest uint64, waits bool, err error)
 	// GaveUp notes up to where conversations were given up.
 	GaveUp(ctx context.Context, given []im.Floor) error
 }
@@ -98,17 +101,81 @@ func (s *Service) Kept(ctx context.Context, cs []im.ConversationID) (map[im.Conv
 	return own, err
 }
 
-// Raise moves floors, as far as they are behind.
+// Raise moves floors, as far as they are behind, and tells them.
 func (s *Service) Raise(ctx context.Context, floors []im.Floor) error {
 	if err := s.retention.RaiseFloors(ctx, floors, s.now()); err != nil {
 		return err
 	}
 	s.lifetimes.mu.Lock()
-	defer s.lifetimes.mu.Unlock()
 	for _, f := range floors {
 		s.lifetimes.periods.Delete(f.Conversation)
 	}
+	s.lifetimes.mu.Unlock()
+	s.deliverer.Floors(floors)
 	return nil
+}
+
+// remindFloor tells a floor once more when the journal is about to give up what lies up to
+// it: who missed it, or was told less by a node that had not noticed yet, learns it.
+func (s *Service) remindFloor(ctx context.Context, c im.ConversationID, floor uint64) error {
+	count, err := s.countAt(ctx, c, floor, im.Head{})
+	if errors.Is(err, im.ErrJournalDamaged) {
+		return nil // whoever reads it is told
+	}
+	if err == nil {
+		s.deliverer.Floors([]im.Floor{{Conversation: c, Seq: floor, Count: count}})
+	}
+	return err
+}
+
+// raisedFor is for how long what is known of all floors is taken for what it is: less than
+// floorTold, so that who is told nothing by it has a position before Told.
+const raisedFor = 5 * time.Second
+
+// raised are the conversations of a user whose floors have risen since a position, or may
+// have: those that are not given up, and those that were known everywhere at it or later.
+func (s *Service) raised(ctx context.Context, u im.UserID, since im.Position) (map[im.ConversationID]bool, error) {
+	if s.retention == nil {
+		return nil, nil
+	}
+	if some, err := s.anyRaised(ctx, since); err != nil || !some {
+		return nil, err
+	}
+	ms, _, err := s.members.Memberships(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]im.ConversationID, len(ms))
+	for i := range ms {
+		ids[i] = ms[i].Conversation
+	}
+	found, err := s.retention.Retention(ctx, ids)
+	raised := map[im.ConversationID]bool{}
+	for c, r := range found {
+		if r.Given < r.Floor || r.Told > 0 && r.Told >= since.At(s.shard(c)) {
+			raised[c] = true
+		}
+	}
+	return raised, err
+}
+
+// anyRaised tells whether the floor of any conversation may have risen since a position.
+func (s *Service) anyRaised(ctx context.Context, since im.Position) (bool, error) {
+	l := &s.lifetimes
+	l.mu.Lock()
+	known := l.raised
+	l.mu.Unlock()
+	if age := s.now().Sub(known.at); known.at.IsZero() || age < 0 || age >= raisedFor {
+		var err error
+		known.at = s.now()
+		if known.newest, known.waits, err = s.retention.Raised(ctx); err != nil {
+			return false, err
+		}
+		l.mu.Lock()
+		l.raised = known
+		l.mu.Unlock()
+	}
+	return known.waits || known.newest > 0 && (s.shards != nil || known.newest >= since.At(0)), nil
 }
 
 // GiveUp has the journal give up what is below the floors of conversations that were
@@ -116,6 +183,10 @@ func (s *Service) Raise(ctx context.Context, floors []im.Floor) error {
 // were raised later; zero: none were.
 func (s *Service) GiveUp(ctx context.Context, cs []im.ConversationID) (again time.Time, err error) {
 	found, err := s.retention.Retention(ctx, cs)
+	if err != nil {
+		return time.Time{}, err
+	}
+	at, err := s.journal.Position(ctx)
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -132,6 +203,9 @@ func (s *Service) GiveUp(ctx context.Context, cs []im.ConversationID) (again tim
 			}
 			continue
 		}
+		if err := s.remindFloor(ctx, c, r.Floor); err != nil {
+			return time.Time{}, err
+		}
 		for r.Given < r.Floor {
 			to := min(r.Given+givenSpan, r.Floor)
 			err := s.doubtSpan(ctx, c, r.Given, to)
@@ -142,7 +216,7 @@ func (s *Service) GiveUp(ctx context.Context, cs []im.ConversationID) (again tim
 				break // who reads it is told; others go on
 			}
 			if err == nil && to < r.Floor {
-				err = s.retention.GaveUp(ctx, []im.Floor{{Conversation: c, Seq: to}})
+				err = s.retention.GaveUp(ctx, []im.Floor{{Conversation: c, Seq: to, Told: at.At(s.shard(c))}})
 			}
 			if err != nil {
 				return time.Time{}, err
@@ -151,7 +225,7 @@ func (s *Service) GiveUp(ctx context.Context, cs []im.ConversationID) (again tim
 			r.Given = to
 		}
 		if r.Given == r.Floor {
-			given = append(given, im.Floor{Conversation: c, Seq: r.Floor})
+			given = append(given, im.Floor{Conversation: c, Seq: r.Floor, Told: at.At(s.shard(c))})
 		}
 	}
 	return again, s.retention.GaveUp(ctx, given)
@@ -179,7 +253,11 @@ func (s *Service) keepOwn(ctx context.Context, c im.ConversationID) (again time.
 	case err != nil:
 		return time.Time{}, err
 	case gone.to > r.Floor:
-		return now.Add(floorTold), s.Raise(ctx, []im.Floor{{Conversation: c, Seq: gone.to}})
+		count, err := s.countAt(ctx, c, gone.to, im.Head{})
+		if err != nil {
+			return time.Time{}, err
+		}
+		return now.Add(floorTold), s.Raise(ctx, []im.Floor{{Conversation: c, Seq: gone.to, Count: count}})
 	case !r.Own:
 		return time.Time{}, nil
 	}

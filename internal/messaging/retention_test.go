@@ -46,9 +46,20 @@ func (f *fakeRetention) RaiseFloors(_ context.Context, floors []im.Floor, now ti
 
 func (f *fakeRetention) GaveUp(_ context.Context, given []im.Floor) error {
 	for _, fl := range given {
-		f.change(fl.Conversation, func(r *im.Retention) { r.Given = max(r.Given, fl.Seq) })
+		f.change(fl.Conversation, func(r *im.Retention) {
+			if fl.Seq > r.Given {
+				r.Given, r.Told = fl.Seq, fl.Told
+			}
+		})
 	}
 	return nil
+}
+
+func (f *fakeRetention) Raised(context.Context) (newest uint64, waits bool, err error) {
+	for _, r := range f.rows {
+		newest, waits = max(newest, r.Told), waits || r.Given < r.Floor
+	}
+	return newest, waits, nil
 }
 
 // keeping is perishing with floors; keep is the deployment's.
@@ -266,4 +277,105 @@ func TestPeriodsBelowTheFloorAreOver(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A floor is told at once where it is raised, by whoever raises it, with the count there, and
+// once more before the store gives up what lies up to it.
+func TestFloorsAreTold(t *testing.T) {
+	w, f, _, g := keeping(t, 2*time.Hour, []im.Window{{First: 1}})
+	told := func() []im.Floor {
+		w.out.mu.Lock()
+		defer w.out.mu.Unlock()
+		all := w.out.floors
+		w.out.floors = nil
+		return all
+	}
+	wants := func(what string, floors ...uint64) {
+		t.Helper()
+		var want []im.Floor
+		for _, seq := range floors {
+			got, err := w.journal.Read(t.Context(), g, seq, false, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, im.Floor{Conversation: g, Seq: seq, Count: got[0].Count})
+		}
+		if got := told(); !slices.Equal(got, want) {
+			t.Errorf("%s: told %v, want %v", what, got, want)
+		}
+	}
+	look := func(at time.Time) {
+		t.Helper()
+		f.is(at)
+		if _, err := w.TimeIsUp(t.Context(), im.Timer{Kind: im.TimerRetention, Conversation: g}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	look(saidAt(70))
+	wants("nothing is old")
+	if err := w.SetRetention(t.Context(), g, true, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	at := saidAt(70)
+	look(at)
+	wants("raised", 10)
+	look(at.Add(floorTold - time.Second))
+	wants("not known everywhere yet")
+	look(at.Add(floorTold))
+	wants("given up", 10)
+	look(at.Add(floorTold + time.Second))
+	wants("nothing more")
+	if err := w.Raise(t.Context(), []im.Floor{{Conversation: g, Seq: 12, Count: 5}, {Conversation: im.DM("a", "b"), Seq: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := told(); !slices.Equal(got, []im.Floor{{Conversation: g, Seq: 12, Count: 5}, {Conversation: im.DM("a", "b"), Seq: 1}}) {
+		t.Errorf("told %v", got)
+	}
+}
+
+// A resume tells the conversations whose floors rose since its position, whatever else
+// happened there, from the moment on at which one is raised; who knows a later position is
+// told none.
+func TestResumeTellsFloors(t *testing.T) {
+	w, f, _, g := keeping(t, 0, []im.Window{{First: 1}})
+	other := im.Group("other")
+	w.members.add("bob", im.Membership{Conversation: other, First: 1})
+	w.say("alice", other, "there")
+	now := saidAt(50)
+	f.is(now)
+	before := w.sync("bob", im.SyncQuery{})
+	told := func(what, position string, want ...uint64) string {
+		t.Helper()
+		res := w.sync("bob", im.SyncQuery{Position: position, Timeline: before.Timeline})
+		var got []uint64
+		for _, st := range res.Conversations {
+			if st.Conversation == g {
+				got = append(got, st.Floor)
+			}
+			if st.MarksOnly && st.Told.First != 0 {
+				t.Errorf("%s: %+v", what, st)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: floors %v, want %v", what, got, want)
+		}
+		return res.Position
+	}
+	told("no floor rose", before.Position)
+	if err := w.Raise(t.Context(), []im.Floor{{Conversation: g, Seq: 10, Count: 5}}); err != nil {
+		t.Fatal(err)
+	}
+	f.is(now.Add(raisedFor))
+	told("raised", before.Position, 10)
+	f.is(now.Add(floorTold))
+	if _, err := w.GiveUp(t.Context(), []im.ConversationID{g, other}); err != nil {
+		t.Fatal(err)
+	}
+	f.is(now.Add(floorTold + raisedFor))
+	told("given up", before.Position, 10)
+	w.say("alice", other, "more")
+	later := told("and something was said elsewhere", before.Position, 10)
+	told("known", later)
+	w.say("alice", other, "and more")
+	told("known, and something was said", later)
 }

@@ -121,6 +121,9 @@ type Deliverer interface {
 	Receipt(m im.Mark, to []im.UserID)
 	// MyState tells a user's devices what they set for themselves.
 	MyState(u im.UserID, state im.MyState)
+	// Floors tells the members of conversations up to where these are gone for all;
+	// floors is not kept.
+	Floors(floors []im.Floor)
 	Typing(c im.ConversationID, user im.UserID)
 	// Custom passes a signal of the clients' own to the others of its conversation.
 	Custom(s im.CustomSignal)

@@ -346,8 +346,14 @@ func (s *Service) changes(ctx context.Context, u im.UserID, since im.Position, w
 	if err != nil {
 		return err
 	}
+	var raised map[im.ConversationID]bool
+	if whole { // who asks for heads was told of floors as they rose
+		if raised, err = s.raised(ctx, u, since); err != nil {
+			return err
+		}
+	}
 	all, told, err := s.views(ctx, u, pages.at, func(c im.ConversationID, head *im.Head) bool {
-		if s.isNew(c, head, since) || moved[c] {
+		if s.isNew(c, head, since) || moved[c] || raised[c] {
 			return true
 		}
 		_, dm := c.Peer(u)
@@ -375,7 +381,7 @@ func (s *Service) changes(ctx context.Context, u im.UserID, since im.Position, w
 			break
 		}
 		v, own, peer := &all[i], marks[i].own, marks[i].peer
-		marked := s.isMoved(&own, since) || s.isMoved(&peer, since)
+		marked := s.isMoved(&own, since) || s.isMoved(&peer, since) || raised[v.m.Conversation]
 		if !marked && !s.isNew(v.m.Conversation, &v.head, since) {
 			continue
 		}

@@ -62,12 +62,12 @@ func (s *Service) rootOf(ctx context.Context, e *im.Entry, made madeOf) (root im
 		} else if root, err = s.targetOf(ctx, e.Conversation, e.Target); err != nil {
 			return root, after, err
 		}
-		if root.Kind != im.EntryReply {
+		if root.Root() == 0 {
 			break
 		}
 		after, e.Target = idOf{}, root.Target
 	}
-	if root.Kind != im.EntryMessage {
+	if root.Kind != im.EntryMessage || root.Root() != 0 {
 		return root, after, errNoMessage
 	}
 	gone, err := s.isGone(ctx, e.Conversation, root.Seq)

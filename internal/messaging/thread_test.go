@@ -2,6 +2,7 @@ package messaging
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +17,7 @@ func replying(w *world, m im.Message, thread uint64) im.Message {
 	w.t.Helper()
 	m.Kind, m.Target = im.EntryReply, thread
 	var err error
-	if m.Hash, err = entrycodec.ThreadHash(m.Conversation, m.Body, thread); err != nil {
+	if m.Hash, err = entrycodec.ThreadHash(m.Conversation, m.Body, m.Kind, thread); err != nil {
 		w.t.Fatal(err)
 	}
 	return m
@@ -356,17 +357,17 @@ func TestFollowedThreads(t *testing.T) {
 	yes, no := true, false
 	w.setMine("alice", g, im.MyChange{Thread: &im.ThreadChange{Root: one, Read: &last}})
 	w.setMine("alice", g, im.MyChange{Thread: &im.ThreadChange{Root: three, Follow: &yes}})
-	w.wantFollows("alice", fmt.Sprintf("grp:g#%d:0 grp:g#%d:0", three, one))
+	w.wantFollows("alice", fmt.Sprintf("grp:g#%d:0 grp:g#%d:0", one, three))
 	w.reply("bob", g, three, "d")
 	w.reply("bob", g, one, "e")
-	w.wantFollows("alice", fmt.Sprintf("grp:g#%d:1 grp:g#%d:1", three, one))
+	w.wantFollows("alice", fmt.Sprintf("grp:g#%d:1 grp:g#%d:1", one, three))
 	first := uint64(1)
 	w.setMine("alice", g, im.MyChange{Thread: &im.ThreadChange{Root: one, Read: &first, Follow: &no}}) // it never goes back
 	w.wantFollows("alice", fmt.Sprintf("grp:g#%d:1", three))
 	w.setMine("alice", g, im.MyChange{Thread: &im.ThreadChange{Root: one, Follow: &yes}})
-	w.wantFollows("alice", fmt.Sprintf("grp:g#%d:1 grp:g#%d:1", three, one))
+	w.wantFollows("alice", fmt.Sprintf("grp:g#%d:1 grp:g#%d:1", one, three))
 	all, _, err := w.Threads(t.Context(), im.Actor{User: "alice"}, g, "", 9)
-	if err != nil || len(all) != 3 || all[0].Root.Seq != three || all[1].Follows || !all[2].Follows {
+	if err != nil || len(all) != 3 || all[0].Root.Seq != one || !all[1].Follows || all[2].Follows {
 		t.Fatalf("%+v, %v", all, err)
 	}
 	far := uint64(len(w.journal.entries[g]) + 1)
@@ -436,4 +437,146 @@ func TestThreadOfWhatDisappears(t *testing.T) {
 	w.wantThread("bob", g, 3, "")
 	w.reply("alice", g, 3, "d")
 	w.wantThread("bob", g, 3, "d")
+}
+
+// A reply that stands in the conversation's line as well is a message there: it counts, is
+// read, and is unread; and it is a reply: its root counts it, its thread has it, what is said
+// to it goes to the root. A recall takes it out of both, for who was away, too.
+func TestReplyInMain(t *testing.T) {
+	w := newWorld(t, ticking())
+	root := w.say("alice", ab, "root")
+	also := func(u im.UserID, thread uint64, text string) uint64 {
+		t.Helper()
+		m := w.mentioning(ab, text)
+		m.ID, m.Target = w.early(), thread
+		var err error
+		if m.Hash, err = entrycodec.ThreadHash(ab, m.Body, m.Kind, thread); err != nil {
+			t.Fatal(err)
+		}
+		ack, err := w.send(u, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ack.Seq
+	}
+	one := also("bob", root, "@alice")
+	last := w.lastDelivered()
+	var pushed wire.Entry
+	if err := entrycodec.Decode(last.Body, &pushed); err != nil || last.Kind != im.EntryMessage || last.Root() != root || pushed.GetReplies().GetCount() != 1 {
+		t.Fatalf("pushed: %+v, %v, %v", last, pushed.GetReplies(), err)
+	}
+	two := w.reply("alice", ab, one, "two")
+	three := also("bob", two, "three")
+	w.wantThread("alice", ab, root, "@alice two three")
+	w.wantThread("bob", ab, three, "@alice two three")
+	state := func(u im.UserID) im.ConversationState {
+		t.Helper()
+		for _, c := range w.sync(u, im.SyncQuery{}).Conversations {
+			if c.Conversation == ab {
+				return c
+			}
+		}
+		t.Fatal("the conversation is not told")
+		return im.ConversationState{}
+	}
+	if st := state("alice"); st.Unread != 2 || st.UnreadMentions != 1 || st.Head.Count != 3 || st.Told.Entries[0].Seq != three {
+		t.Fatalf("%+v", st)
+	}
+	pull := func(from uint64) (entries, touched []uint64) {
+		t.Helper()
+		got, err := w.Pull(t.Context(), im.Actor{User: "alice"}, im.PullQuery{Conversation: ab, From: from, Limit: 50})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range got.Entries {
+			entries = append(entries, got.Entries[i].Seq)
+		}
+		for i := range got.Touched {
+			touched = append(touched, got.Touched[i].Seq)
+		}
+		return entries, touched
+	}
+	if es, ts := pull(root); fmt.Sprint(es, ts) != fmt.Sprint([]uint64{root, one, three}, []uint64(nil)) {
+		t.Errorf("%v, touched %v", es, ts)
+	}
+	if es, ts := pull(three); fmt.Sprint(es, ts) != fmt.Sprint([]uint64{three}, []uint64(nil)) {
+		t.Errorf("%v, touched %v", es, ts)
+	}
+	if list, _, err := w.Threads(t.Context(), im.Actor{User: "bob"}, "", "", 9); err != nil || len(list) != 1 || list[0].Root.Seq != root || list[0].Last != three {
+		t.Errorf("%+v, %v", list, err)
+	}
+	head := uint64(len(w.journal.entries[ab]))
+	w.recall("bob", ab, one)
+	if last := w.lastDelivered(); entrycodec.ThreadOf(last.Body) != root {
+		t.Errorf("the recall does not name the root: %+v", last)
+	}
+	if es, ts := pull(head + 1); fmt.Sprint(es, ts) != fmt.Sprint([]uint64(nil), []uint64{root, one}) {
+		t.Errorf("who was away: %v, touched %v", es, ts)
+	}
+	if es, ts := pull(one); fmt.Sprint(es, ts) != fmt.Sprint([]uint64{one, three}, []uint64{root}) {
+		t.Errorf("who was away for longer: %v, touched %v", es, ts)
+	}
+	w.wantThread("alice", ab, root, "two three")
+	if st := state("alice"); st.Unread != 1 || st.UnreadMentions != 0 || st.Recalled != 1 {
+		t.Errorf("%+v", st)
+	}
+}
+
+// The list has the thread first that was replied to last, in pages of every size, of one
+// conversation and of all; one that moves up between two pages is told no second time, and
+// behind the thousand with the newest roots the others follow.
+func TestThreadsByLastReply(t *testing.T) {
+	w := newWorld(t, ticking())
+	g := im.Group("g")
+	w.members.add("alice", im.Membership{Conversation: g, First: 1})
+	list := func(c im.ConversationID, page int, between func(n int)) (got []uint64) {
+		t.Helper()
+		for cursor, n := "", 0; ; n++ {
+			all, next, err := w.Threads(t.Context(), im.Actor{User: "alice"}, c, cursor, page)
+			if err != nil || len(all) > page {
+				t.Fatalf("%d in a page of %d, %v", len(all), page, err)
+			}
+			for i := range all {
+				got = append(got, all[i].Root.Seq)
+			}
+			if cursor = next; next == "" {
+				return got
+			}
+			between(n)
+		}
+	}
+	none := func(int) {}
+	if got := list(g, 1, none); len(got) != 0 {
+		t.Fatalf("%v", got)
+	}
+	var roots []uint64
+	for range 4 {
+		roots = append(roots, w.say("alice", g, "root"))
+	}
+	for _, i := range []int{2, 0, 3, 1, 0} {
+		w.reply("alice", g, roots[i], "a")
+	}
+	want := []uint64{roots[0], roots[1], roots[3], roots[2]}
+	for _, page := range []int{1, 2, 3, 4, 9} {
+		for _, c := range []im.ConversationID{g, ""} {
+			if got := list(c, page, none); !slices.Equal(got, want) {
+				t.Errorf("%q, pages of %d: %v, want %v", c, page, got, want)
+			}
+		}
+	}
+	if got := list(g, 2, func(n int) { w.reply("alice", g, roots[0], "up") }); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got := list(g, 2, func(n int) { w.reply("alice", g, roots[2], "up") }); !slices.Equal(got, want[:3]) {
+		t.Errorf("%v, want %v", got, want[:3])
+	}
+	// Beyond what is compared: the oldest roots come last, whoever replies there.
+	for range threadsOrdered {
+		w.reply("alice", g, w.say("alice", g, "root"), "a")
+	}
+	w.reply("alice", g, roots[1], "again")
+	got := list(g, 200, none)
+	if len(got) != threadsOrdered+4 || !slices.Equal(got[threadsOrdered:], []uint64{roots[3], roots[2], roots[1], roots[0]}) {
+		t.Errorf("%d, the last ones %v", len(got), got[max(0, len(got)-4):])
+	}
 }

@@ -2,6 +2,7 @@ package messaging
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/skein-im/skein/internal/entrycodec"
@@ -11,9 +12,21 @@ import (
 // roots has the root of each reply that was touched before the stretch be touched, too: what
 // was done to a reply may have changed it. A reply whose root is not the user's to read is
 // not told.
+//
+// So has one that was said in the stretch, stands in the conversation's line as well, and was
+// taken back by now: who applies it does not know what that made of the root.
 func (r *reading) roots(ctx context.Context) error {
-	for seq, e := range r.touched {
-		if e.Kind != im.EntryReply || seq >= r.out.First {
+	changed := maps.Clone(r.touched)
+	for i := range r.out.Entries {
+		if e := &r.out.Entries[i]; e.Recalled && e.Root() != 0 && e.Root() < r.out.First {
+			if changed == nil {
+				changed, r.touched = map[uint64]im.Entry{}, map[uint64]im.Entry{}
+			}
+			changed[e.Seq] = *e
+		}
+	}
+	for seq, e := range changed {
+		if e.Root() == 0 || seq >= r.out.First && !e.Recalled || e.Root() >= r.out.First {
 			continue
 		}
 		may, err := r.may(ctx, e.Target)
@@ -21,7 +34,9 @@ func (r *reading) roots(ctx context.Context) error {
 			return err
 		}
 		if !may {
-			delete(r.touched, seq)
+			if e.Kind == im.EntryReply {
+				delete(r.touched, seq)
+			}
 			continue
 		}
 		if _, known := r.touched[e.Target]; known {
@@ -40,10 +55,10 @@ func (r *reading) roots(ctx context.Context) error {
 // replies the one that it replies to.
 func (s *Service) threadRoot(ctx context.Context, u im.UserID, c im.ConversationID, seq uint64, replies bool) (im.Entry, error) {
 	e, err := s.readable(ctx, u, c, seq)
-	if err == nil && replies && e.Kind == im.EntryReply {
+	if err == nil && replies && e.Root() != 0 {
 		e, err = s.readable(ctx, u, c, e.Target)
 	}
-	if err == nil && e.Kind != im.EntryMessage {
+	if err == nil && (e.Kind != im.EntryMessage || e.Root() != 0) {
 		err = errNoMessage
 	}
 	return e, err
@@ -219,48 +234,6 @@ func (s *Service) unreadOf(ctx context.Context, c im.ConversationID, windows []i
 		all[of[k]].Unread += out[k].Count
 	}
 	return nil
-}
-
-// Threads tells the threads of a conversation, or with "" those of all conversations that
-// the actor follows: the one with the newest root first, at most limit behind a cursor, and
-// the cursor of the next page, "" if there is none. A page may be shorter than limit.
-func (s *Service) Threads(ctx context.Context, from im.Actor, c im.ConversationID, cursor string, limit int) ([]im.Thread, string, error) {
-	after, ok := parseMention(cursor)
-	if !ok || c != "" && cursor != "" && after.c != c {
-		return nil, "", im.Wrong("cursor", "is none of this server's")
-	}
-	var found []mention
-	var err error
-	if c == "" {
-		found, err = s.followed(ctx, from.User, after, limit+1)
-	} else {
-		found, err = s.threadsIn(ctx, from.User, c, after, limit+1)
-	}
-	if err != nil {
-		return nil, "", err
-	}
-	next := ""
-	if len(found) > limit {
-		found = found[:limit]
-		next = found[limit-1].cursor()
-	}
-	var all []im.Thread
-	for len(found) > 0 { // those of one conversation that follow each other at once
-		n := 1
-		for n < len(found) && found[n].c == found[0].c {
-			n++
-		}
-		some, err := s.threadsAt(ctx, from.User, found[:n])
-		if err != nil && im.CodeOf(err) != im.CodeNotFound { // they were removed meanwhile
-			return nil, "", err
-		}
-		all = append(all, some...)
-		found = found[n:]
-	}
-	if c == "" {
-		all = slices.DeleteFunc(all, func(t im.Thread) bool { return !t.Follows })
-	}
-	return all, next, nil
 }
 
 // threadsIn finds the threads of a conversation.

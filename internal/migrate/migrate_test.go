@@ -68,7 +68,7 @@ work', 0, 0, 0, 7), ('Bob', 'ann', 1, TRUE, '', 'hello', 4, '', 4, 9, 2, 1);
 		INSERT INTO profile_news VALUES ('ann', 'Bob', TRUE);
 		INSERT INTO last_seen VALUES ('ann', 77);
 		INSERT INTO lifetimes VALUES ('grp:g1', 5, 86400);
-		INSERT INTO retention VALUES ('grp:g1', 86400, 4, 3, 1767225600000);
+		INSERT INTO retention VALUES ('grp:g1', 86400, 4, 3, 1767225600000, 9);
 		INSERT INTO timers VALUES (1, 'ann', x'0190', 'grp:g1', -7, 99, 5);
 		INSERT INTO identities VALUES ('i1', 'ann', 'corp', 'https://id.example.com', 'ä', 'ann', 'ann@example.com', 5, 6);
 		INSERT INTO provider_logins VALUES (x'00fe', 1, '{"v":"ä"}', 99);

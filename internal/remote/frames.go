@@ -207,6 +207,9 @@ func putParcel(b []byte, p *im.Parcel) []byte {
 			b = binary.AppendUvarint(binary.AppendUvarint(b, p.MyState.HiddenCount), p.MyState.UnreadAt)
 			b = putString(b, p.MyState.Threads)
 			b = append(b, byte(p.MyState.PushLevel))
+		case p.Floor != nil:
+			b = putString(append(b, parcelFloor), p.Floor.Conversation)
+			b = binary.AppendUvarint(binary.AppendUvarint(b, p.Floor.Seq), p.Floor.Count)
 		case p.Typing != nil:
 			b = putString(append(b, parcelTyping), p.Typing.Conversation)
 			b = putString(b, p.Typing.User)
@@ -225,6 +228,7 @@ const (
 	parcelTyping
 	parcelMyState
 	parcelCustom
+	parcelFloor
 )
 
 func putCustom(b []byte, s *im.CustomSignal) []byte {
@@ -319,6 +323,8 @@ func readParcel(data []byte) (p im.Parcel, ok bool) {
 		ok = true
 	case parcelCustom:
 		p.Custom, ok = in.custom(), true
+	case parcelFloor:
+		p.Floor, ok = &im.Floor{Conversation: im.ConversationID(in.string()), Seq: in.uint(), Count: in.uint()}, true
 	}
 	r.also(in)
 	return p, ok && r.err == nil

@@ -277,7 +277,7 @@ func (x *Indexer) docs(ctx context.Context, entries []im.Entry) ([]Doc, error) {
 	for i := range entries {
 		e := &entries[i]
 		switch {
-		case e.Kind == im.EntryMessage && e.Target == 0 || e.Kind == im.EntryReply:
+		case e.Kind.Said():
 			docs = append(docs, docOf(e))
 		case changes(e):
 			targets[Place{Conversation: e.Conversation, Seq: e.Target}] = true

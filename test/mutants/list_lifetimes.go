@@ -8,6 +8,11 @@ var lifetimes = []Mutant{
 		Package: "internal/messaging", Test: "TestPeriodThatEndsLater",
 	},
 	{
+		Name: "a-change-that-was-changed-stays", Breaks: "4.27: the entry of a period without entries goes with the period before it",
+		Hunks:   []Hunk{{"sdk/go/perish.go", "		case e.Seq - 2:", "		case e.Seq - 1:"}},
+		Package: "sdk/go", Test: "TestChangedAgainAtOnce",
+	},
+	{
 		Name: "the-last-gone-one-is-told", Breaks: "4.27: what is gone is nobody's to read: its end",
 		Hunks:   []Hunk{{"internal/messaging/lifetimes.go", "w.First = g.Until + 1", "w.First = g.Until"}},
 		Package: "internal/messaging", Test: "TestGoneIsBetweenWindows",

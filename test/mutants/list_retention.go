@@ -53,6 +53,36 @@ var retention = []Mutant{
 		Package: "internal/directory/sqlite", Test: "TestConformance/People/Retention",
 	},
 	{
+		Name: "a-floor-that-rises-is-not-told", Breaks: "4.33: a floor is told when it moves",
+		Hunks:   []Hunk{{"internal/messaging/retention.go", "	s.deliverer.Floors(floors)\n", ""}},
+		Package: "internal/messaging", Test: "TestFloorsAreTold",
+	},
+	{
+		Name: "a-floor-is-told-once", Breaks: "4.33: a floor is told once more when the store gives up what lies there",
+		Hunks:   []Hunk{{"internal/messaging/retention.go", "		s.deliverer.Floors([]im.Floor{{Conversation: c, Seq: floor, Count: count}})", "		_ = count"}},
+		Package: "internal/messaging", Test: "TestFloorsAreTold",
+	},
+	{
+		Name: "a-resume-tells-no-floors", Breaks: "4.33: a resume tells the conversations whose floors have moved",
+		Hunks:   []Hunk{{"internal/messaging/retention.go", "r.Told >= since.At(s.shard(c))", "r.Told > 1<<62"}},
+		Package: "internal/messaging", Test: "TestResumeTellsFloors",
+	},
+	{
+		Name: "groups-hear-of-no-floor", Breaks: "4.33: all members that are connected are told of a floor",
+		Hunks:   []Hunk{{"internal/gateway/deliver.go", "			grp.Send(g.out, floorFrame(p.Floor), \"\")", "			_ = floorFrame(p.Floor)"}},
+		Package: "internal/gateway", Test: "TestFloorsReachTheMembers",
+	},
+	{
+		Name: "the-sdk-counts-what-lies-behind-the-floor", Breaks: "4.33: what is hidden right behind the floor is not unread",
+		Hunks:   []Hunk{{"sdk/go/floor.go", "at.count+behind", "at.count"}},
+		Package: "sdk/go", Test: "TestFloorRises",
+	},
+	{
+		Name: "the-sdk-believes-an-old-floor", Breaks: "4.33: a state with a lower floor was made before",
+		Hunks:   []Hunk{{"sdk/go/floor.go", "	case seq < cv.floor.seq:\n		k.sink(cv)\n", ""}},
+		Package: "sdk/go", Test: "TestFloorRises",
+	},
+	{
 		Name: "the-sdk-keeps-what-is-below-the-floor", Breaks: "4.33: a client takes away what it has of what is gone for all",
 		Hunks:   []Hunk{{"sdk/go/perish.go", "len(was.Lifetimes) == 0 && floor < r.Low {", "len(was.Lifetimes) == 0 {"}},
 		Package: "sdk/go", Test: "TestNotKeptAnyMore",

@@ -4,12 +4,12 @@ package main
 var threads = []Mutant{
 	{
 		Name: "recalled-replies-count", Breaks: "4.36: a root says how many replies there are that were not taken back",
-		Hunks:   []Hunk{{messagingDir + "/amend.go", "if err == nil && target.Kind == im.EntryReply {", "if err == nil && target.Kind == im.EntryPin {"}},
+		Hunks:   []Hunk{{messagingDir + "/amend.go", "if err == nil && target.Root() != 0 {", "if err == nil && target.Root() == neverSeq {"}},
 		Package: messagingDir, Test: "TestThreadRecalls",
 	},
 	{
 		Name: "threads-in-threads", Breaks: "4.36: a reply to a reply goes to its root",
-		Hunks:   []Hunk{{messagingDir + "/thread.go", "if root.Kind != im.EntryReply {", "if root.Kind != im.EntryPin {"}},
+		Hunks:   []Hunk{{messagingDir + "/thread.go", "if root.Root() == 0 {", "if root.Root() < neverSeq {"}},
 		Package: messagingDir, Test: "TestThread",
 	},
 	{
@@ -39,7 +39,22 @@ var threads = []Mutant{
 	},
 	{
 		Name: "recalled-reply-was-unread", Breaks: "4.36: a reply never is unread, so its recall takes nothing away",
-		Hunks:   []Hunk{{sdkDir + "/apply.go", "if e.Thread != 0 {\n\t\t\tk.withdrawn", "if e.Thread == 1<<63 {\n\t\t\tk.withdrawn"}},
+		Hunks:   []Hunk{{sdkDir + "/apply.go", "if e.Thread == 0 || e.AlsoInMain {", "if e.Thread < 1<<63 || e.AlsoInMain {"}},
 		Package: sdkDir, Test: "TestThreads",
+	},
+	{
+		Name: "threads-by-their-roots", Breaks: "4.36: the thread that was replied to last comes first",
+		Hunks:   []Hunk{{messagingDir + "/thread_list.go", "all[i].at = out[i].Pos[0]", "_ = out[i].Pos[0]"}},
+		Package: messagingDir, Test: "TestThreadsByLastReply",
+	},
+	{
+		Name: "in-the-thread-alone", Breaks: "4.36: what is said in both lies in the conversation's pages",
+		Hunks:   []Hunk{{"internal/im/entry.go", "return e.Target != 0 && e.Kind != EntryMessage", "return e.Target != 0"}},
+		Package: messagingDir, Test: "TestReplyInMain",
+	},
+	{
+		Name: "in-the-line-alone", Breaks: "4.36: the root counts what is said in both",
+		Hunks:   []Hunk{{sdkDir + "/apply.go", "		k.inBoth(cv, e, !quiet)\n", "		_ = quiet\n"}},
+		Package: sdkDir, Test: "TestInBoth",
 	},
 }

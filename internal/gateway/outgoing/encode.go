@@ -30,7 +30,7 @@ var frameNames = [frameTypes]string{
 	frameTyping: "typing", framePresence: "presence", frameResult: "result", framePong: "pong",
 	framePing: "ping", frameHeads: "heads", frameResync: "resync", frameKick: "kick",
 	frameGoAway: "go_away", frameError: "error", frameMyState: "my_state", frameRenewed: "renewed",
-	frameSignal: "signal",
+	frameSignal: "signal", frameFloor: "floor",
 }
 
 // frameType is a server frame's place in the metrics.
@@ -58,6 +58,7 @@ const (
 	frameMyState
 	frameRenewed
 	frameSignal
+	frameFloor
 	frameTypes
 )
 
@@ -103,6 +104,8 @@ func serverFrameType(f *wire.ServerFrame) frameType {
 		return frameRenewed
 	case *wire.ServerFrame_Signal:
 		return frameSignal
+	case *wire.ServerFrame_Floor:
+		return frameFloor
 	}
 	return frameNone
 }

@@ -76,6 +76,7 @@ func Run(t *testing.T, h Harness) {
 		{"Labels", testLabels},
 		{"Threads", testThreads},
 		{"ThreadsRecalled", testThreadsRecalled},
+		{"ThreadsInMain", testThreadsInMain},
 		{"Lookup", testLookup},
 		{"InvalidBatch", testInvalid},
 		{"CancelledContext", testCancelled},

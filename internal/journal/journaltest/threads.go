@@ -1,6 +1,7 @@
 package journaltest
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/skein-im/skein/internal/im"
@@ -125,4 +126,63 @@ func both(c im.ConversationID) im.Append {
 	it := change(c, "a", 30, 1, 0, "x")
 	it.Amend.Of = 2
 	return it
+}
+
+// A message in a thread that is a message of the conversation as well changes its root and
+// counts, lies in pages, and touches nothing there; what recalls it names it and its root.
+func testThreadsInMain(t *testing.T, f *fixture) {
+	c := im.Group("g")
+	both := func(n int, root, ifAmended uint64, state string) im.Append {
+		it := reply(c, "b", n, root, ifAmended, state, "t1")
+		it.Entry.Kind = im.EntryMessage
+		return it
+	}
+	f.stored(text(c, "a", 1, "root"), both(2, 1, 0, "root, 1"), reply(c, "a", 3, 1, 2, "root, 2", "t1"), both(4, 1, 3, "root, 3"), text(c, "a", 5, "after"))
+	seqs := func(q im.PageQuery) (entries, touched []uint64) {
+		t.Helper()
+		q.Conversation = c
+		p, err := f.page(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range p.Entries {
+			entries = append(entries, p.Entries[i].Seq)
+			if e := &p.Entries[i]; e.Seq == 2 && e.Root() != 1 {
+				t.Fatalf("%+v", e)
+			}
+		}
+		for i := range p.Touched {
+			touched = append(touched, p.Touched[i].Seq)
+		}
+		return entries, touched
+	}
+	wants := func(q im.PageQuery, entries, touched []uint64) {
+		t.Helper()
+		if e, x := seqs(q); !slices.Equal(e, entries) || !slices.Equal(x, touched) {
+			t.Fatalf("%+v: %v, touched %v; want %v, touched %v", q, e, x, entries, touched)
+		}
+	}
+	for range 2 {
+		if head := f.head(c); head.Seq != 5 || head.Count != 4 {
+			t.Fatalf("head %+v", head)
+		}
+		if root := f.entry(c, 1); string(root.Body) != "root, 3" || root.Amended != 4 {
+			t.Fatalf("%+v", root)
+		}
+		f.wantLabelled(9, c, "t1", 0, 99, 2, 3, 4)
+		for _, backward := range []bool{false, true} {
+			wants(im.PageQuery{From: 1, Until: 9, Limit: 9, Backward: backward}, []uint64{1, 2, 4, 5}, nil)
+			wants(im.PageQuery{From: 4, Until: 9, Limit: 9, Backward: backward}, []uint64{4, 5}, nil)
+			wants(im.PageQuery{From: 2, Until: 2, Limit: 1, Backward: backward}, []uint64{2}, nil)
+			wants(im.PageQuery{From: 3, Until: 4, Limit: 9, Backward: backward}, []uint64{4}, []uint64{1})
+		}
+		f.reopen()
+	}
+	f.stored(withdraw(c, "b", 6, 4, 1, 4, "root, 2 again"))
+	if e := f.entry(c, 4); !e.Recalled || e.Root() != 1 || len(e.Body) != 0 {
+		t.Fatalf("%+v", e)
+	}
+	wants(im.PageQuery{From: 5, Until: 9, Limit: 9}, []uint64{5}, []uint64{4})
+	f.wantRecalled(9, im.Span{Conversation: c, Until: 99}, 1, 4)
+	f.wantLabelled(9, c, "t1", 0, 99, 2, 3)
 }

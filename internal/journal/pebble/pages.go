@@ -112,14 +112,15 @@ func (r *pageReader) visit(e *im.Entry, sender, body []byte) (done bool, err err
 	}
 	r.told = told
 	delete(r.touched, e.Seq)
-	r.steps = append(r.steps, pageStep{e.Seq, e.Target})
 	if e.Amends() {
+		r.steps = append(r.steps, pageStep{e.Seq, e.Target})
 		r.amendments++
 		if beyond {
 			r.touched[e.Target] = true
 		}
 		return false, nil
 	}
+	r.steps = append(r.steps, pageStep{seq: e.Seq})
 	taken := *e
 	keep(&taken, sender, body)
 	r.j.durableForm(&taken)

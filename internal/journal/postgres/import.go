@@ -324,7 +324,7 @@ func importFollows(ctx context.Context, tx pgx.Tx, page []ImportedEntry, nos map
 	var roots []int64
 	var writers []string
 	for i := range page {
-		if e := &page[i].Entry; e.Kind == im.EntryReply {
+		if e := &page[i].Entry; e.Root() != 0 {
 			slots, in = append(slots, int16(im.SlotOf(e.Conversation))), append(in, nos[e.Conversation])
 			roots, writers = append(roots, int64(e.Target)), append(writers, string(e.Sender))
 		}

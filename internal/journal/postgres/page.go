@@ -14,7 +14,8 @@ import (
 // pageRows is how many entries a page looks at, at most.
 const pageRows = 3000
 
-// pageSQL looks at one end of a stretch. It tells the entries that amend nothing,
+// pageSQL looks at one end of a stretch. It tells the entries that amend nothing (a
+// message, kind 1, does not: as its target it has the root of its thread),
 // as many as are wanted, and once each what is amended there, at the first entry
 // that does it in the direction of the page. The bodies of what exceeds a number of
 // bytes are left out. What was looked at is a row of its own: it ends before the
@@ -25,17 +26,17 @@ const pageSQL = `WITH s AS MATERIALIZED (
 		SELECT h.no, %[1]s FROM journal_heads h WHERE h.slot = $1 AND h.conversation = $2),
 	b AS MATERIALIZED (
 		SELECT s.no, %[2]s FROM s LEFT JOIN LATERAL (SELECT e.seq FROM journal_entries e
-			WHERE e.slot = $1 AND e.no = s.no AND e.seq >= s.low AND e.seq <= s.high AND e.target IS NULL ORDER BY e.seq %[3]s OFFSET $5 LIMIT 1) x ON true)
+			WHERE e.slot = $1 AND e.no = s.no AND e.seq >= s.low AND e.seq <= s.high AND (e.target IS NULL OR e.kind = 1) ORDER BY e.seq %[3]s OFFSET $5 LIMIT 1) x ON true)
 	SELECT b.low, NULL::bigint, NULL::bigint, NULL::bigint, NULL::uuid, NULL::smallint, NULL::bool, NULL::text, NULL::bytea, NULL::bigint, b.high, NULL::bigint, 0
 		FROM b WHERE b.low <= b.high
 	UNION ALL
-	SELECT e.seq, e.count, e.stored, e.pos, e.id, e.kind, e.recalled, e.sender, CASE WHEN e.told THEN e.body END, e.roster, NULL, e.amended, CASE WHEN e.told THEN 1 ELSE 2 END
+	SELECT e.seq, e.count, e.stored, e.pos, e.id, e.kind, e.recalled, e.sender, CASE WHEN e.told THEN e.body END, e.roster, e.target, e.amended, CASE WHEN e.told THEN 1 ELSE 2 END
 		FROM (SELECT e.*, e.seq = first_value(e.seq) OVER w OR sum(octet_length(e.body) + 256) OVER w <= $6 AS told FROM journal_entries e
-			WHERE e.slot = $1 AND e.no = (SELECT no FROM b) AND e.seq >= (SELECT low FROM b) AND e.seq <= (SELECT high FROM b) AND e.target IS NULL
+			WHERE e.slot = $1 AND e.no = (SELECT no FROM b) AND e.seq >= (SELECT low FROM b) AND e.seq <= (SELECT high FROM b) AND (e.target IS NULL OR e.kind = 1)
 			WINDOW w AS (ORDER BY e.seq %[3]s ROWS UNBOUNDED PRECEDING)) e
 	UNION ALL
 	SELECT %[4]s(e.seq), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, e.target, NULL, 3 FROM journal_entries e
-		WHERE e.slot = $1 AND e.no = (SELECT no FROM b) AND e.seq >= (SELECT low FROM b) AND e.seq <= (SELECT high FROM b) AND e.target IS NOT NULL
+		WHERE e.slot = $1 AND e.no = (SELECT no FROM b) AND e.seq >= (SELECT low FROM b) AND e.seq <= (SELECT high FROM b) AND e.target IS NOT NULL AND e.kind <> 1
 		GROUP BY e.target`
 
 // What a row of pageSQL is.
