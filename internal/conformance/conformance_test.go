@@ -183,6 +183,7 @@ func TestNothingForgotten(t *testing.T) {
 	elsewhere := map[string]string{
 		"heads":  "tells of a lost push: test/e2e",
 		"resync": "tells a slow reader: test/e2e",
+		"floor":  "tells what is not kept any more, a minute later: test/e2e",
 	}
 	for _, name := range frames(&wire.ClientFrame{}) {
 		if !slices.Contains(said, name) {

@@ -55,7 +55,7 @@ func (c *completer) frame(f map[string]any) error {
 			return c.result(m)
 		case "sendError":
 			put(m, "id", c.id)
-		case "receipt", "typing", "signal":
+		case "receipt", "typing", "signal", "floor":
 			put(m, "conversation", c.conversation)
 		case "myState":
 			put(m, "conversation", c.conversation)

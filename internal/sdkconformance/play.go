@@ -230,7 +230,7 @@ func (p *play) mark(c *conn, f frame) {
 // stored are the events about stored things: each has to be expected, in order. All
 // others are passing.
 var storedEvents = map[string]bool{
-	"message": true, "sent": true, "failed": true, "recalled": true, "changed": true, "group": true, "contact": true, "gap": true, "reset": true,
+	"message": true, "sent": true, "failed": true, "recalled": true, "changed": true, "group": true, "contact": true, "gap": true, "gone": true, "reset": true,
 }
 
 func (p *play) takeLine(i item) {

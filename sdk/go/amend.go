@@ -92,8 +92,8 @@ func (k *core) ours(e *wire.Entry) *wire.Entry {
 func latest(e, other *wire.Entry) *wire.Entry {
 	switch {
 	case other == nil:
-	case isReply(other):
-		if other.Target == e.Seq && other.Seq > e.Amended && !e.Recalled {
+	case isReply(other) || saidIn(other, e.Seq):
+		if other.Thread == e.Seq && other.Seq > e.Amended && !e.Recalled {
 			return threaded(e, other)
 		}
 	case other.Kind == wire.EntryKind_ENTRY_KIND_RECALL && other.Thread == e.Seq:

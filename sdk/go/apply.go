@@ -146,7 +146,7 @@ func (k *core) apply(cv *conv, e *wire.Entry, quiet bool) {
 	r := &cv.rec
 	e = latest(e, cv.newer[e.Seq])
 	own := e.Sender != "" && e.Sender == k.meta.User
-	shown := e
+	shown := withoutReplies(e)
 	if !amends(e) {
 		k.noteMissing(cv, e)
 		gone := k.arrives(cv, e)
@@ -187,14 +187,17 @@ func (k *core) apply(cv *conv, e *wire.Entry, quiet bool) {
 	}
 	news := !quiet && (kind == FeedAck || !r.hides(shown))
 	switch e.Kind {
+	case wire.EntryKind_ENTRY_KIND_MESSAGE:
+		k.inBoth(cv, e, !quiet)
 	case wire.EntryKind_ENTRY_KIND_THREAD_REPLY:
 		k.replied(cv, e, !quiet)
 	case wire.EntryKind_ENTRY_KIND_RECALL:
 		if e.Thread != 0 {
 			k.withdrawn(cv, e, !quiet)
-			break
 		}
-		news = k.recall(cv, e) && news
+		if e.Thread == 0 || e.AlsoInMain {
+			news = k.recall(cv, e) && news
+		}
 	case wire.EntryKind_ENTRY_KIND_EDIT, wire.EntryKind_ENTRY_KIND_REACTION, wire.EntryKind_ENTRY_KIND_VOTE, wire.EntryKind_ENTRY_KIND_POLL_END, wire.EntryKind_ENTRY_KIND_PIN,
 		wire.EntryKind_ENTRY_KIND_STREAM, wire.EntryKind_ENTRY_KIND_PREVIEW:
 		k.revise(cv, e, news)

@@ -82,6 +82,7 @@ type conv struct {
 	alive    map[uint64]int64
 	// ownReceived is the furthest of the user's devices, as far as it was told here.
 	ownReceived uint64
+	floor       floor
 }
 
 // maxEarly bounds what waits in memory of a conversation.
@@ -347,6 +348,8 @@ func (k *core) handle(frame *wire.ServerFrame) {
 		k.send(wire.NewClientFrame(&wire.Pong{}))
 	case *wire.ServerFrame_Heads:
 		k.onHeads(f.Heads.Heads)
+	case *wire.ServerFrame_Floor:
+		k.onFloor(f.Floor)
 	case *wire.ServerFrame_Resync:
 		k.onResync()
 	case *wire.ServerFrame_Kick:

@@ -98,8 +98,9 @@ type (
 		Conversation string
 		From, To     uint64
 	}
-	// GoneEvent: what was said in From..To disappeared, as it was set to (SetLifetime). It is
-	// not shown any more, and the store has it no more; it has no other event, also where one waited.
+	// GoneEvent: what was said in From..To disappeared, as it was set to (SetLifetime), or is
+	// not kept any more (SPEC §4.33). It is not shown any more, and the store has it no more;
+	// it has no other event, also where one waited.
 	GoneEvent struct {
 		Conversation string
 		From, To     uint64

@@ -18,6 +18,10 @@ const kindEdit = wire.EntryKind(99)
 
 // amend stores what an entry makes of its target.
 func (f *fake) amend(e *wire.Entry) {
+	if alsoInMain(e) {
+		f.changeRoot(e)
+		return
+	}
 	if e.Target == 0 {
 		return
 	}
@@ -25,7 +29,7 @@ func (f *fake) amend(e *wire.Entry) {
 	t := proto.Clone(now[e.Target-1]).(*wire.Entry)
 	switch {
 	case e.Kind == wire.EntryKind_ENTRY_KIND_RECALL:
-		if isReply(t) && !t.Recalled {
+		if e.AlsoInMain = t.AlsoInMain; t.Thread != 0 && !t.Recalled {
 			f.leaves(t, e)
 		}
 		t = erased(t, e.Seq)
@@ -53,15 +57,33 @@ func (f *fake) amend(e *wire.Entry) {
 	now[e.Target-1] = t
 }
 
+// changeRoot has the root of a message that stands in both count it.
+func (f *fake) changeRoot(e *wire.Entry) {
+	now := f.journal[e.Conversation]
+	if root := now[e.Thread-1]; !root.Recalled {
+		now[e.Thread-1] = threaded(root, e)
+	}
+}
+
+// pushed is an entry as it is pushed: one that stands in both says what its root comes to.
+func (f *fake) pushed(e *wire.Entry) *wire.Entry {
+	if !alsoInMain(e) {
+		return e
+	}
+	c := proto.Clone(e).(*wire.Entry)
+	c.Replies = f.journal[e.Conversation][e.Thread-1].Replies
+	return c
+}
+
 // leaves has the recall of a reply say what its root comes to, and the root say so.
 func (f *fake) leaves(reply, recall *wire.Entry) {
 	now := f.journal[recall.Conversation]
-	root := now[reply.Target-1]
-	if recall.Thread = reply.Target; root.Recalled {
+	root := now[reply.Thread-1]
+	if recall.Thread = reply.Thread; root.Recalled {
 		return
 	}
 	recall.Replies = &wire.Replies{Count: root.GetReplies().GetCount() - 1, LastAtMs: root.GetReplies().GetLastAtMs()}
-	now[reply.Target-1] = threaded(root, recall)
+	now[reply.Thread-1] = threaded(root, recall)
 }
 
 // reacts counts a reaction in its target, and sets what the entry tells of that.
@@ -153,6 +175,11 @@ func (p *page) stretch(conversation string, first, last uint64) stretch {
 	}
 	s := stretch{first: first, last: last, entries: p.entries}
 	slices.SortFunc(s.entries, func(a, b *wire.Entry) int { return int(a.Seq) - int(b.Seq) })
+	for _, t := range slices.Collect(maps.Values(p.touched)) {
+		if t.Thread != 0 && t.Thread < first { // what was done to a reply may have changed its root
+			p.touched[t.Thread] = p.f.journal[conversation][t.Thread-1]
+		}
+	}
 	for _, seq := range slices.Sorted(maps.Keys(p.touched)) {
 		s.touched = append(s.touched, p.touched[seq])
 	}

@@ -248,7 +248,7 @@ func (f *fake) send(c *fakeConn, s *wire.Send) {
 				Conversation: s.Conversation, Id: s.Id, Sender: f.user, Kind: wire.EntryKind_ENTRY_KIND_MESSAGE,
 				Content: s.Content, ReplyTo: s.ReplyTo, Mentions: s.Mentions, Extra: s.Extra,
 			}
-			if s.Thread != 0 {
+			if e.Thread, e.AlsoInMain = s.Thread, s.AlsoInMain; s.Thread != 0 && !s.AlsoInMain {
 				e.Kind, e.Target, e.Thread = wire.EntryKind_ENTRY_KIND_THREAD_REPLY, s.Thread, s.Thread
 			}
 			e = f.append(c, e)
@@ -299,7 +299,7 @@ func (f *fake) append(origin *fakeConn, e *wire.Entry) *wire.Entry {
 		if c == origin || !theirs {
 			continue
 		}
-		out := []*wire.Entry{e}
+		out := []*wire.Entry{f.pushed(e)}
 		if f.onPush != nil {
 			out = f.onPush(c, e)
 		}

@@ -320,12 +320,12 @@ func entryOf(s *wire.Send, user string) *wire.Entry {
 	for _, id := range s.Media {
 		media = append(media, &wire.Media{Id: id})
 	}
-	kind := wire.EntryKind_ENTRY_KIND_MESSAGE
-	if s.Thread != 0 {
-		kind = wire.EntryKind_ENTRY_KIND_THREAD_REPLY
+	kind, target := wire.EntryKind_ENTRY_KIND_MESSAGE, uint64(0)
+	if s.Thread != 0 && !s.AlsoInMain {
+		kind, target = wire.EntryKind_ENTRY_KIND_THREAD_REPLY, s.Thread
 	}
 	return &wire.Entry{
-		Conversation: s.Conversation, Id: s.Id, Sender: user, Kind: kind, Target: s.Thread, Thread: s.Thread,
+		Conversation: s.Conversation, Id: s.Id, Sender: user, Kind: kind, Target: target, Thread: s.Thread, AlsoInMain: s.AlsoInMain,
 		Content: s.Content, ReplyTo: s.ReplyTo, Mentions: s.Mentions, GroupMention: s.GroupMention, Extra: s.Extra, Poll: s.Poll,
 		Silent: s.Silent, Streaming: s.Streaming, Media: media, NoPreview: s.NoPreview,
 	}

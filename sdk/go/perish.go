@@ -197,6 +197,9 @@ func (k *core) perishOf(cv *conv, l *Lifetime) (taken []*wire.Entry, shown bool)
 // arrives tells whether an entry that is the next of its conversation is gone already, and
 // otherwise notes when it will be.
 func (k *core) arrives(cv *conv, e *wire.Entry) bool {
+	if e.Seq <= cv.floor.seq {
+		return true
+	}
 	l := cv.rec.lifetime(e.Seq)
 	if l == nil {
 		return false
@@ -286,8 +289,12 @@ func (k *core) begins(cv *conv, e *wire.Entry) {
 	}
 	r.Lifetimes = slices.Clone(r.Lifetimes) // the store has the old one
 	for i := range r.Lifetimes {
-		if r.Lifetimes[i].Until == 0 {
-			r.Lifetimes[i].Until = e.Seq - 1
+		switch l := &r.Lifetimes[i]; l.Until {
+		case 0:
+			l.Until = e.Seq - 1
+		case e.Seq - 2: // the period behind it has no entry: the one that began it goes with this one
+			l.Until = e.Seq - 1
+			k.perishSoon(cv, k.serverMs())
 		}
 	}
 	r.Lifetimes = slices.DeleteFunc(r.Lifetimes, func(l Lifetime) bool { return l.Until == l.After })

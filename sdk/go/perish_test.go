@@ -20,8 +20,14 @@ func (f *fake) periods(conversation string) (all []Lifetime) {
 		if e.GetEvent().GetType() != wire.EventType_EVENT_TYPE_LIFETIME_CHANGED {
 			continue
 		}
-		if n := len(all); n > 0 && all[n-1].Until == 0 {
+		n := len(all)
+		if n > 0 && all[n-1].Until == 0 {
 			all[n-1].Until = e.Seq - 1
+		}
+		if n > 0 && all[n-1].Until == all[n-1].After { // nothing was written in it
+			if all = all[:n-1]; n > 1 {
+				all[n-2].Until = e.Seq - 1
+			}
 		}
 		all = append(all, Lifetime{After: e.Seq, Seconds: e.Event.LifetimeS})
 	}
@@ -359,4 +365,30 @@ func TestClosedBeforeItAskedWhatIsLeft(t *testing.T) {
 		eq(t, "unread then", must(r.c.Conversation(dm).Unread(bg)), 0)
 		r.checkLeft("then", dm)
 	})
+}
+
+// The entry of a change that was changed again before anybody wrote goes with what was said
+// before it (SPEC §4.27), at its time and without being told, however often it was changed.
+func TestChangedAgainAtOnce(t *testing.T) {
+	for _, changes := range [][]uint32{{0}, {0, 120}, {120, 0}, {0, 0, 90}, {120, 90, 0}, {120, 0, 60}} {
+		inBubble(t, func(t *testing.T, r *rig) {
+			r.dial()
+			r.setLifetime(dm, 60)
+			r.say(dm, "bob", "goes")
+			pause(30 * time.Second)
+			for _, seconds := range changes {
+				r.setLifetime(dm, seconds)
+			}
+			r.say(dm, "bob", "behind")
+			pause(time.Second)
+			r.checkLeft(fmt.Sprint(changes, " before"), dm)
+			pause(30 * time.Second)
+			r.checkLeft(fmt.Sprint(changes, " what was said is gone"), dm)
+			pause(31 * time.Second)
+			r.checkLeft(fmt.Sprint(changes, " the changes are gone with it"), dm)
+			eq(t, "questions", len(frames(r.fake, (*wire.ClientFrame).GetSync)), 0)
+			pause(2 * time.Minute)
+			r.checkLeft(fmt.Sprint(changes, " in the end"), dm)
+		})
+	}
 }

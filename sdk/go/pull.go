@@ -243,6 +243,9 @@ func (k *core) extend(r *request, f *wire.Range) {
 		if e.GetConversation() != rec.ID || amends(e) {
 			return
 		}
+		if e.Seq <= cv.floor.seq { // by a node that had not noticed yet
+			f.Entries[i] = blanked(e)
+		}
 	}
 	if k.convs[rec.ID] != cv || r.from != rec.before(rec.Low) {
 		return

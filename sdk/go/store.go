@@ -141,7 +141,7 @@ const (
 	FeedReset    FeedKind = 5 // another timeline: everything was forgotten
 	FeedChanged  FeedKind = 6 // an entry of the window was amended
 	FeedRecalled FeedKind = 7 // the entry Seq of the window turned out to be recalled
-	FeedGone     FeedKind = 8 // what lies in From..Seq disappeared (SPEC §4.27)
+	FeedGone     FeedKind = 8 // what lies in From..Seq is gone (SPEC §4.27, §4.33)
 )
 
 // FeedItem is an event the program has not handled yet.

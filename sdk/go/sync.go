@@ -379,6 +379,7 @@ func (k *core) applyState(s *wire.ConversationState, cold bool, kind reqKind) *c
 	r.PeerReceived = max(r.PeerReceived, s.PeerReceived)
 	r.PeerRead = max(r.PeerRead, s.PeerRead)
 	k.touch(cv, true)
+	k.takeFloor(cv, s.Floor)
 	k.applyEarly(cv, false)
 	if s.FromSeq > 0 {
 		k.takeTold(cv, toldBy(s), cold && !begins, quiet)

@@ -9,8 +9,8 @@ import (
 	"github.com/skein-im/skein/wire"
 )
 
-// A thread is what is said below a message, its root (SPEC §4.36). Replies are no messages
-// of the conversation's own line: they are not in its window, do not count as unread, and
+// A thread is what is said below a message, its root (SPEC §4.36). Replies, but for those
+// that are said AlsoInMain, are no messages of the conversation's own line: they are not in its window, do not count as unread, and
 // are read by Conversation.Thread. The root tells how many there are (Message.Replies), and
 // a device that is connected hears of each by a ReplyEvent.
 
@@ -18,6 +18,12 @@ import (
 // taken for its root's; give the root (Message.Thread), so that this device counts it at once.
 func InThread(root uint64) SendOption {
 	return func(s *wire.Send) { s.Thread = root }
+}
+
+// AlsoInMain has a message that is said InThread stand in the conversation's own line as
+// well: a message there as any other, with a MessageEvent, and a reply in the thread.
+func AlsoInMain() SendOption {
+	return func(s *wire.Send) { s.AlsoInMain = true }
 }
 
 // Thread is a thread as the user has it.
@@ -52,7 +58,7 @@ func (v *Conversation) Thread(ctx context.Context, seq, before uint64, limit int
 	return threadOf(resp.Thread, v.c.User()), replies, resp.Next, nil
 }
 
-// Threads are the threads of the conversation, the one with the newest root first: at most
+// Threads are the threads of the conversation, the one that was replied to last first: at most
 // limit (0: 50; at most 200) behind cursor. next is the cursor of the next page, "" if there
 // is none.
 func (v *Conversation) Threads(ctx context.Context, cursor string, limit int) (all []*Thread, next string, err error) {
@@ -126,6 +132,24 @@ func threaded(root, by *wire.Entry) *wire.Entry {
 	return c
 }
 
+// alsoInMain tells whether an entry is a message in a thread and in the conversation's line.
+func alsoInMain(e *wire.Entry) bool {
+	return e.AlsoInMain && e.Thread != 0 && e.Kind == wire.EntryKind_ENTRY_KIND_MESSAGE
+}
+
+// saidIn tells whether an entry is a message in the thread of root.
+func saidIn(e *wire.Entry, root uint64) bool {
+	return e.Thread == root && (isReply(e) || alsoInMain(e))
+}
+
+// inBoth applies a message that stands in a thread and in the conversation's line: what its
+// root comes to. One that was taken back by now is not counted.
+func (k *core) inBoth(cv *conv, e *wire.Entry, tell bool) {
+	if alsoInMain(e) && !e.Recalled {
+		k.inThread(cv, e.Thread, e, tell)
+	}
+}
+
 // inThread applies what an entry makes of the root of a thread, and tells it.
 func (k *core) inThread(cv *conv, root uint64, by *wire.Entry, tell bool) {
 	kept := k.kept(cv, root)
@@ -149,6 +173,17 @@ func (k *core) replied(cv *conv, e *wire.Entry, tell bool) {
 	k.inThread(cv, e.Target, e, tell)
 }
 
+// withoutReplies is a message as it is kept: what is pushed with it of its root is the
+// root's.
+func withoutReplies(e *wire.Entry) *wire.Entry {
+	if e.Replies == nil || !alsoInMain(e) {
+		return e
+	}
+	c := proto.Clone(e).(*wire.Entry)
+	c.Replies = nil
+	return c
+}
+
 // withdrawn applies the recall of a reply: it never was unread.
 func (k *core) withdrawn(cv *conv, e *wire.Entry, tell bool) {
 	k.noteMention(cv, e.Target, e.Seq, false)
@@ -158,8 +193,8 @@ func (k *core) withdrawn(cv *conv, e *wire.Entry, tell bool) {
 }
 
 func (m *Message) setThread(e *wire.Entry) {
-	m.Thread = e.Thread
-	if r := e.Replies; r != nil && !isReply(e) && !amends(e) {
+	m.Thread, m.AlsoInMain = e.Thread, alsoInMain(e)
+	if r := e.Replies; r != nil && e.Thread == 0 && !amends(e) {
 		m.Replies, m.LastReply = int(r.Count), time.UnixMilli(r.LastAtMs)
 	}
 }

@@ -79,6 +79,67 @@ func TestThreads(t *testing.T) {
 	})
 }
 
+// A message that stands in a thread and in the conversation's line is a message there, and
+// its root counts it: when it is pushed, acknowledged, read after an absence, and taken back
+// meanwhile or live.
+func TestInBoth(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.sayMany(dm, "bob", 2)
+		r.dial()
+		said := func(text string) (seq uint64) {
+			r.do(func() {
+				seq = r.append(nil, &wire.Entry{
+					Conversation: dm, Sender: "bob", Kind: wire.EntryKind_ENTRY_KIND_MESSAGE, Thread: 1, AlsoInMain: true,
+					Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: text}},
+				}).Seq
+			})
+			return seq
+		}
+		check := func(what string, replies, unread int, want ...string) {
+			t.Helper()
+			pause(time.Minute)
+			ms, err := r.c.Conversation(dm).History(bg, 0, 100)
+			if err != nil {
+				t.Fatal(err)
+			}
+			eq(t, what, texts(ms), append([]string{"m1", "m2"}, want...))
+			eq(t, what+": replies", ms[0].Replies, replies)
+			for _, m := range ms[2:] {
+				if m.Thread != 1 || !m.AlsoInMain || m.Replies != 0 {
+					t.Errorf("%s: %+v", what, m)
+				}
+			}
+			s, err := r.c.Conversation(dm).Summary(bg)
+			if err != nil || int(s.Unread) != unread {
+				t.Errorf("%s: %d unread, want %d, %v", what, s.Unread, unread, err)
+			}
+			r.checkStore(dm)
+		}
+		check("none", 0, 2)
+		first := said("one")
+		check("pushed", 1, 3, "one")
+		if es := eventsOf[*MessageEvent](r.events); len(es) == 0 || es[len(es)-1].Message.Thread != 1 {
+			t.Errorf("%+v", es)
+		}
+		if _, err := r.c.Conversation(dm).Send(bg, "mine", InThread(1), AlsoInMain()); err != nil {
+			t.Fatal(err)
+		}
+		check("an own one", 2, 0, "one", "mine")
+		r.takeBack(dm, first)
+		check("taken back", 1, 0, "", "mine")
+		r.end()
+		two, three := said("two"), said("three")
+		r.takeBack(dm, two)
+		said("four")
+		r.dial()
+		check("after an absence", 3, 2, "", "mine", "", "three", "four")
+		r.end()
+		r.takeBack(dm, three)
+		r.dial()
+		check("taken back while away", 2, 1, "", "mine", "", "", "four")
+	})
+}
+
 // A reply mentions the user until it is read or taken back, though it is not unread.
 func TestMentionInThread(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {

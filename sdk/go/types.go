@@ -92,8 +92,10 @@ type Message struct {
 	Poll *wire.Poll
 	// Pinned tells who pinned it, and when; nil: it is not pinned.
 	Pinned *wire.Pinned
-	// Thread is the root of the thread that the message is in, 0 if it is in none.
-	Thread uint64
+	// Thread is the root of the thread that the message is in, 0 if it is in none. AlsoInMain:
+	// it stands in the conversation's own line as well.
+	Thread     uint64
+	AlsoInMain bool
 	// Replies is how many replies the thread has that begins with it; LastReply is when the
 	// last one was said.
 	Replies   int

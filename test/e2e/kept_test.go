@@ -64,6 +64,7 @@ func keeps(t *testing.T, w *moved) {
 
 	w.move(t, 24*time.Hour)
 	hour.gone(hour.last)
+	hour.vanished(d.ann, hour.last)
 	for _, g := range all {
 		if seq := d.ann.says(g.group, "a day later").Seq; seq != g.last+1 {
 			t.Errorf("the next one is %d, behind %d", seq, g.last)
@@ -71,7 +72,9 @@ func keeps(t *testing.T, w *moved) {
 	}
 	w.move(t, 25*time.Hour)
 	days.gone(days.last)
+	days.vanished(d.ann, days.last)
 	hour.gone(hour.last + 1)
+	hour.vanished(d.ann, hour.last+1)
 	ever.gone(0)
 	for _, n := range w.live() { // between the floor and what the store does
 		n.kill(t)
@@ -158,6 +161,22 @@ func (g *keptGroup) gone(floor uint64) {
 	g.named("below the floor", g.ann)
 	g.named("below the floor", g.bob)
 	g.last = was
+}
+
+// vanished waits until a device that is connected has taken away what lies up to a floor:
+// nobody says anything, and it asks for nothing.
+func (g *keptGroup) vanished(p *person, floor uint64) {
+	g.t.Helper()
+	p.until(fmt.Sprint("what lies up to ", floor, " vanishes"), func(events []skein.Event) bool {
+		return slices.ContainsFunc(events, func(e skein.Event) bool {
+			gone, ok := e.(*skein.GoneEvent)
+			return ok && gone.Conversation == g.group && gone.To >= floor
+		})
+	})
+	all := must(p.device.store.Entries(deadline(g.t), g.group, 1, floor, 1000))(g.t)
+	if i := slices.IndexFunc(all, func(e *wire.Entry) bool { return e.Content != nil || e.Event != nil }); i >= 0 {
+		g.t.Errorf("the device has of what is gone: %v", all[i])
+	}
 }
 
 // keep sets how long messages of a conversation are kept.

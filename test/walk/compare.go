@@ -128,6 +128,9 @@ func (w *walk) lookDevice(ctx context.Context, d *device, full bool) error {
 		if err != nil {
 			return err
 		}
+		if err := c.lookReplies(u, es); err != nil {
+			return err
+		}
 		var got []string
 		for _, e := range es {
 			switch {
@@ -284,6 +287,9 @@ func (w *walk) coldRead(ctx context.Context, u *user, full bool) error {
 			}
 		}
 		if err := w.pins(ctx, u, c); err != nil {
+			return err
+		}
+		if err := w.threads(ctx, u, c); err != nil {
 			return err
 		}
 	}

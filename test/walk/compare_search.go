@@ -67,6 +67,9 @@ func (m *model) said(intN func(int) int) string {
 		return ""
 	}
 	e := c.entries[intN(len(c.entries))]
+	if e.kind == wire.EntryKind_ENTRY_KIND_THREAD_REPLY {
+		return "" // no page has it
+	}
 	texts := append(slices.Clone(e.versions), e.text)
 	return strings.ToLower(texts[intN(len(texts))])
 }

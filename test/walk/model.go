@@ -25,6 +25,9 @@ type entry struct {
 	reactions []reaction
 	event     string        // as eventText says
 	at        time.Duration // model.passed then
+	// root is the root of the thread that it is said in, replies is how many it has itself.
+	root    uint64
+	replies int
 	also
 }
 
@@ -72,6 +75,9 @@ func (e *entry) line(reader string) string {
 		for _, r := range e.reactions {
 			fmt.Fprintf(&b, " %s=%d,%t", r.kind, len(r.users), r.users[reader])
 		}
+		if e.root != 0 {
+			fmt.Fprintf(&b, " below %d", e.root)
+		}
 		e.tell(&b, reader)
 	}
 	return b.String()
@@ -93,6 +99,9 @@ func lineOf(e *wire.Entry) string {
 		fmt.Fprintf(&b, " %q to %d edits %d amended %d", contentText(e), e.ReplyTo, e.Edits, e.Amended)
 		for _, r := range e.Reactions {
 			fmt.Fprintf(&b, " %s=%d,%t", r.Reaction, r.Count, r.Mine)
+		}
+		if e.Thread != 0 {
+			fmt.Fprintf(&b, " below %d", e.Thread)
 		}
 		alsoOf(e).tell(&b, "")
 	}
@@ -263,7 +272,8 @@ func (m *model) reacted(c *conversation, user string, target uint64, kind string
 func (m *model) recalled(c *conversation, user string, target uint64) {
 	e := m.append(c, &entry{kind: wire.EntryKind_ENTRY_KIND_RECALL, sender: user})
 	t := c.at(target)
-	t.recalled, t.amended, t.text, t.replyTo, t.versions, t.reactions = true, e.seq, "", 0, nil, nil
+	c.withdrawn(t, e.seq)
+	t.recalled, t.amended, t.text, t.replyTo, t.versions, t.reactions, t.replies = true, e.seq, "", 0, nil, nil, 0
 	t.also = also{}
 }
 

@@ -63,6 +63,8 @@ var kinds = []kind{
 	{"part", 6, (*walk).opPart},
 	{lifetimeKind, 2, (*walk).opLifetime},
 	{"time", 1, (*walk).opTime},
+	{replyKind, 9, (*walk).opReply},
+	{withdrawKind, 3, (*walk).opWithdraw},
 }
 
 // pick chooses a step.
@@ -128,6 +130,9 @@ func (w *walk) target(c *conversation, own string) uint64 {
 		if e := c.at(seq); e.kind == wire.EntryKind_ENTRY_KIND_MESSAGE && (own == "" || e.sender == own) {
 			break
 		}
+	}
+	for c.at(seq).kind == wire.EntryKind_ENTRY_KIND_THREAD_REPLY { // see opWithdraw
+		seq--
 	}
 	return seq
 }

@@ -79,7 +79,8 @@ func (d *drift) Error() string { return d.text }
 func newWalk(ctx context.Context, s *server, o options) (*walk, error) {
 	w := &walk{o: o, server: s, rng: newRand(o.seed), looks: newRand(o.seed + 1), once: map[string]bool{}, report: report{Seed: o.seed, Kinds: map[string]int{}}}
 	for _, k := range kinds {
-		if len(o.only) == 0 && (o.disappear || k.name != lifetimeKind) || slices.Contains(o.only, k.name) {
+		lives := k.name != replyKind && k.name != withdrawKind
+		if len(o.only) == 0 && (o.disappear && lives || !o.disappear && k.name != lifetimeKind) || slices.Contains(o.only, k.name) {
 			w.kinds = append(w.kinds, k)
 		}
 	}

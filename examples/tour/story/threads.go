@@ -10,6 +10,7 @@ import (
 
 // threads: Bob asks something below a message, Ann answers there; the conversation's own line
 // and what is unread in it stay as they are. Bob has read the thread, and follows it no more.
+// What he says there for all stands in both.
 func threads(t *teller) {
 	all := []*device{t.annPhone, t.annLaptop, t.bobs}
 	var root, reply, answer wire.SendMessageResponse
@@ -35,4 +36,8 @@ func threads(t *teller) {
 	t.hears(fmt.Sprintf("message %d was taken back", reply.Seq), all...)
 	t.call(t.ann, "MessageService/ListThread", &wire.ListThreadRequest{Conversation: t.tea, Seq: root.Seq}, &thread)
 	t.check(len(thread.Entries) == 1 && thread.GetThread().GetRoot().GetReplies().GetCount() == 1, "one reply is left", &thread)
+	t.call(t.bob, "MessageService/SendMessage", &wire.SendMessageRequest{Conversation: t.tea, Content: text("It is here"), Thread: root.Seq, AlsoInMain: true}, &answer)
+	t.hears("bob: It is here", all...)
+	t.call(t.ann, "MessageService/ListThread", &wire.ListThreadRequest{Conversation: t.tea, Seq: answer.Seq}, &thread)
+	t.check(len(thread.Entries) == 2 && thread.Entries[1].AlsoInMain && thread.GetThread().GetUnread() == 1, "what all hear is in the thread as well", &thread)
 }
