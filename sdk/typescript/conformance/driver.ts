@@ -65,6 +65,7 @@ function listen(c: Client): void {
   c.on("group", (e) => tell({ event: "group", conversation: e.conversation, type: e.type.toLowerCase() }))
   c.on("account", (e) => e.type.startsWith("CONTACT_") && tell({ event: "contact", type: e.type.toLowerCase() }))
   c.on("gap", (e) => tell({ event: "gap", ...e }))
+  c.on("gone", (e) => tell({ event: "gone", ...e }))
   c.on("reset", () => tell({ event: "reset" }))
   c.on("receipt", (e) => tell({ event: "receipt", ...e }))
   c.on("myState", (e) => tell({ event: "my_state", conversation: e.conversation, revision: e.revision }))

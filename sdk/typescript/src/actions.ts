@@ -44,7 +44,7 @@ export abstract class Actions {
     return { thread: this.ofThread(r.thread ?? {}), replies: (r.entries ?? []).map((e) => this.message(e)), next: Number(r.next ?? 0) }
   }
 
-  /** The conversation's threads, that with the newest root first. */
+  /** The conversation's threads, that with the newest reply first. */
   async threads(cursor = "", limit = 50, signal?: AbortSignal): Promise<{ threads: Thread[]; next: string }> {
     const r = await this.ask("skein.v1.MessageService/ListThreads", { conversation: this.id, limit, cursor }, signal)
     return { threads: (r.threads ?? []).map((t) => this.ofThread(t)), next: r.next ?? "" }

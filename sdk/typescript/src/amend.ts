@@ -26,9 +26,9 @@ export function known(e: Entry): boolean {
 
 /** An entry as the recall at by leaves it: without what its author wrote. */
 export function erased(e: Entry, by: number): Entry {
-  const { conversation, seq, id, sender, storedAtMs, kind, count, target, pos, deleted } = e
+  const { conversation, seq, id, sender, storedAtMs, kind, count, target, pos, deleted, thread, alsoInMain } = e
   const out: Entry = { conversation, seq, storedAtMs, count, target, amended: Math.max(e.amended, by), recalled: true }
-  for (const [name, v] of Object.entries({ id, sender, kind, pos, deleted })) if (v !== undefined) Object.assign(out, { [name]: v })
+  for (const [name, v] of Object.entries({ id, sender, kind, pos, deleted, thread, alsoInMain })) if (v !== undefined) Object.assign(out, { [name]: v })
   return out
 }
 
@@ -77,6 +77,7 @@ function amended(e: Entry, by: Entry): Entry {
     case KIND.preview:
       set(["preview"])
       break
+    case KIND.message: // in both
     case KIND.threadReply:
     case KIND.recall: // of a reply
       out.replies = by.replies ?? { count: (e.replies?.count ?? 0) + 1, lastAtMs: by.storedAtMs } // an ack does not tell it: one more
@@ -100,6 +101,7 @@ function ours(k: Core, e: Entry): Entry {
 /** The newer of two states of an entry; the second may be undefined, of another entry, or an amendment of it. */
 export function latest(e: Entry, other: Entry | undefined): Entry {
   if (other === undefined) return e
+  if (inBoth(other) && other.thread === e.seq) return other.seq > e.amended && e.recalled !== true ? amended(e, other) : e
   if (amends(other)) {
     if (other.kind === KIND.recall && other.thread === e.seq) {
       return other.replies !== undefined && other.seq > e.amended && e.recalled !== true ? amended(e, other) : e
@@ -116,13 +118,8 @@ export function recall(k: Core, cv: Conv, e: Entry, tell: boolean): boolean {
   if (e.thread !== undefined) { // of a reply in a thread, which is not unread and not in the window (SPEC §4.36)
     tellThread(k, cv, e, tell)
     noteMention(k, cv, e.target, e.seq, false)
-    const root = cv.entry(e.thread)
-    const now = root === undefined || root.deleted === true ? root : latest(root, e)
-    if (now !== undefined && now !== root) {
-      change(k, cv, now)
-      if (tell && !hides(cv.rec, now)) k.feed({ kind: "changed", conversation: cv.rec.id, seq: now.seq }, now)
-    }
-    return true
+    changeRoot(k, cv, e.thread, e, tell)
+    if (e.alsoInMain !== true) return true
   }
   recalled(k, cv, e.target, e.seq)
   const kept = cv.entry(e.target)
@@ -134,10 +131,42 @@ export function recall(k: Core, cv: Conv, e: Entry, tell: boolean): boolean {
   return kept.recalled !== true && kept.deleted !== true
 }
 
+/** A message stands in a thread and in the conversation's line. */
+export function inBoth(e: Entry): boolean {
+  return e.alsoInMain === true && e.thread !== undefined && e.kind === KIND.message
+}
+
+/** Applies a message that stands in both: what its root comes to. One that was taken back by now is not counted. */
+export function sayInBoth(k: Core, cv: Conv, e: Entry, tell: boolean): void {
+  if (!inBoth(e) || e.recalled === true || e.thread === undefined) return
+  tellThread(k, cv, e, tell)
+  changeRoot(k, cv, e.thread, e, tell)
+}
+
+/** A message as it is kept: what is pushed with it of its root is the root's. */
+export function withoutReplies(e: Entry): Entry {
+  if (e.replies === undefined || !inBoth(e)) return e
+  const { replies: _r, ...rest } = e
+  return rest
+}
+
+/** What an entry makes of the root of a thread. */
+function changeRoot(k: Core, cv: Conv, seq: number, by: Entry, tell: boolean): void {
+  const root = cv.entry(seq)
+  if (root === undefined) {
+    outside(k, cv, by, seq)
+    return
+  }
+  const now = root.deleted === true ? root : latest(root, by)
+  if (now === root) return
+  change(k, cv, now)
+  if (tell && !hides(cv.rec, now)) k.feed({ kind: "changed", conversation: cv.rec.id, seq: now.seq }, now)
+}
+
 /** Something was said in a thread, or was done to what is said there. Replies are not kept: who shows them is told. */
 function tellThread(k: Core, cv: Conv, e: Entry, tell: boolean): void {
   if (!tell || e.thread === undefined) return
-  const reply = e.kind === KIND.threadReply
+  const reply = e.kind === KIND.threadReply || inBoth(e)
   k.tell("thread", { conversation: cv.rec.id, root: e.thread, seq: reply ? e.seq : e.target, message: reply ? messageOf(e, k.meta.user, cv.rec) : undefined })
 }
 

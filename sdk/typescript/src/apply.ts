@@ -1,4 +1,4 @@
-import { amends, known, latest, recall, retake, revise } from "./amend.js"
+import { amends, known, latest, recall, retake, revise, sayInBoth, withoutReplies } from "./amend.js"
 import { Conv, after, before, begin, gone, hides, newRecord, peerOf } from "./conv.js"
 import type { Core } from "./core.js"
 import { delays, markLater, peerMarks, readUpTo } from "./marks.js"
@@ -132,7 +132,7 @@ export function apply(k: Core, cv: Conv, entry: Entry, quiet: boolean): void {
   const r = cv.rec
   const e = latest(entry, cv.newer.get(entry.seq))
   const own = !!e.sender && e.sender === k.meta.user
-  let kept = e
+  let kept = withoutReplies(e)
   if (!amends(e)) {
     noteMissing(k, cv, e)
     if (arrives(k, cv, e)) kept = blanked(e)
@@ -176,6 +176,7 @@ function tellApplied(k: Core, cv: Conv, e: Entry, acked: boolean, news: boolean,
     return
   }
   if (e.kind === KIND.event) applyEvent(k, cv, e)
+  sayInBoth(k, cv, e, news)
   if (news) k.feed({ kind: acked ? "ack" : "entry", conversation: id, seq: e.seq }, kept)
 }
 
@@ -200,7 +201,7 @@ function applyEvent(k: Core, cv: Conv, e: Entry): void {
       r.title = e.event.text ?? ""
       break
     case "EVENT_TYPE_LIFETIME_CHANGED":
-      begins(cv, e)
+      begins(k, cv, e)
       break
     case "EVENT_TYPE_MEMBER_ADDED":
       if (me && e.seq >= cv.told) r.until = 0

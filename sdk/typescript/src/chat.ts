@@ -39,7 +39,7 @@ export interface Thread {
 }
 
 /** What an edit may say; what is not given is absent then. */
-export type EditOptions = Omit<SendOptions, "replyTo" | "thread" | "media" | "poll" | "id" | "signal">
+export type EditOptions = Omit<SendOptions, "replyTo" | "thread" | "alsoInMain" | "media" | "poll" | "id" | "signal">
 
 export interface ChatClient {
   /** The connection's state. */
@@ -105,7 +105,7 @@ export interface ChatConversation {
   around(seq: number, limit?: number, signal?: AbortSignal): Promise<Message[]>
   /** The thread of the message seq, with at most limit replies before one (0: the last ones), ascending. `next`: where those before them are asked for; 0: there are none. */
   thread(seq: number, before?: number, limit?: number, signal?: AbortSignal): Promise<{ thread: Thread; replies: Message[]; next: number }>
-  /** The conversation's threads, that with the newest root first, in pages; `next` is "" after the last one. */
+  /** The conversation's threads, that with the newest reply first, in pages; `next` is "" after the last one. */
   threads(cursor?: string, limit?: number, signal?: AbortSignal): Promise<{ threads: Thread[]; next: string }>
   recall(seq: number): Promise<void>
   edit(seq: number, text: string, o?: EditOptions): Promise<void>

@@ -46,7 +46,7 @@ const server: Shape = {
   typing: {}, presence: { lastSeenAtMs: "u" }, result: { error: {} },
   pong: { serverTimeMs: "U", stickers: "u" }, ping: {},
   heads: { heads: { seq: "U" } },
-  resync: {}, kick: { atMs: "u", error: {} }, goAway: {}, error: {}, myState: mine, signal: {},
+  floor: { seq: "U", count: "U" }, resync: {}, kick: { atMs: "u", error: {} }, goAway: {}, error: {}, myState: mine, signal: {},
   renewed: { tokenExpiresAtMs: "U" },
   part: { seq: "U", offset: "u" },
 }

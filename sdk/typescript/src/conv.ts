@@ -38,6 +38,9 @@ export class Conv {
   /** The running count at the read mark is not known; the server is asked. */
   uncounted = false
   ownReceived = 0
+  /** Up to where it is gone for all, as far as it was told here, and the running count there, if that was told. SPEC §4.33. */
+  floor = 0
+  floorCount: number | undefined
   /** Counts up: when it was used last. */
   usedAt = 0
   /** The line of the list, as it was last shown. */

@@ -484,6 +484,6 @@ export function named(k: Core, f: ServerFrame): string[] {
   if (f.push !== undefined) return of(f.push.entries)
   if (f.syncDelta !== undefined) return [...of(f.syncDelta.conversations), ...of(k.held)]
   if (f.heads !== undefined) return of(f.heads.heads)
-  const one = f.sendAck ?? f.range ?? f.receipt ?? f.myState ?? f.part
+  const one = f.sendAck ?? f.range ?? f.receipt ?? f.myState ?? f.part ?? f.floor
   return one?.conversation === undefined ? [] : [one.conversation]
 }

@@ -21,7 +21,7 @@ export interface EventMap {
   account: { type: FeedEventType; by: string; event: EntryEvent; seq: number }
   /** Too much was missed: these entries were left out; loadOlder reads them. */
   gap: { conversation: string; from: number; to: number }
-  /** What was said in from..to disappeared, as it was set to (SetLifetime). It has no other event, also where one waited. */
+  /** What was said in from..to disappeared, as it was set to (SetLifetime), or is not kept any more (SPEC §4.33). It has no other event, also where one waited. */
   gone: { conversation: string; from: number; to: number }
   /** The server went back: everything synced was forgotten, and is read anew. */
   reset: Record<string, never>

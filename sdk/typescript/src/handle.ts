@@ -3,6 +3,7 @@ import { onResult } from "./call.js"
 import { onError, onGoAway } from "./connect.js"
 import type { Core } from "./core.js"
 import { errorOf } from "./errors.js"
+import { onFloor } from "./floor.js"
 import { fromBase64 } from "./ids.js"
 import { onReceipt } from "./marks.js"
 import { onMyState } from "./mine.js"
@@ -27,6 +28,7 @@ export function handle(k: Core, f: ServerFrame): void {
   else if (f.pong !== undefined) onPong(k, f.pong)
   else if (f.ping !== undefined) k.send({ pong: {} })
   else if (f.heads !== undefined) onHeads(k, f.heads.heads ?? [])
+  else if (f.floor !== undefined) onFloor(k, f.floor)
   else if (f.resync !== undefined) onResync(k)
   else if (f.renewed !== undefined) onRenewed(k, f.renewed.tokenExpiresAtMs)
   else if (f.goAway !== undefined) onGoAway(k, f.goAway.retryAfterMs ?? 0)

@@ -31,6 +31,8 @@ export interface Message {
   replyTo: number
   /** The root of the thread that it is said in; 0: none, it is a message of the conversation itself. */
   thread: number
+  /** It stands in the conversation as well. */
+  alsoInMain: boolean
   /** The thread that begins with it: how many replies, and when the last one was said. */
   replies: Replies | undefined
   mentions: readonly string[]
@@ -60,11 +62,17 @@ export function messageOf(e: Entry, user: string, marks?: ConversationRecord): M
     status: statusOf(e, user, marks), error: undefined, atMs: e.storedAtMs,
     kind: e.kind === KIND.message || e.kind === KIND.threadReply ? "message" : e.kind === KIND.event ? "event" : "unknown",
     type: e.content?.type ?? "", text: e.content?.text ?? "", data: e.content?.data === undefined ? undefined : fromBase64(e.content.data),
-    fallback: e.content?.fallback ?? "", extra: e.extra ?? {}, replyTo: e.replyTo ?? 0, thread: e.kind === KIND.threadReply ? e.thread ?? e.target : 0, replies: e.kind === KIND.threadReply ? undefined : e.replies, mentions: e.mentions ?? [], groupMention: e.groupMention,
+    fallback: e.content?.fallback ?? "", extra: e.extra ?? {}, replyTo: e.replyTo ?? 0, thread: threadOf(e), alsoInMain: e.alsoInMain === true && e.kind === KIND.message, replies: threadOf(e) > 0 ? undefined : e.replies, mentions: e.mentions ?? [], groupMention: e.groupMention,
     recalled: e.recalled ?? false, editedAtMs: e.editedAtMs ?? 0, edits: e.edits ?? 0, reactions: e.reactions ?? [], poll: e.poll,
     pinned: e.pinned, silent: e.silent ?? false, forward: e.forward, media: e.media ?? [], preview: e.preview,
     streaming: e.streaming ?? false, replaced: e.replaced ?? 0, cutOff: e.cutOff ?? false, event: e.event,
   }
+}
+
+/** The root of the thread that a message is said in; 0: none. */
+function threadOf(e: Entry): number {
+  if (e.kind === KIND.threadReply) return e.thread ?? e.target
+  return e.kind === KIND.message ? e.thread ?? 0 : 0
 }
 
 export function statusOf(e: Entry, user: string, marks: ConversationRecord | undefined): Status {
@@ -84,7 +92,7 @@ export function entryOf(s: Send, user: string): Entry {
   const e: Entry = { conversation, seq: 0, id, sender: user, storedAtMs: 0, kind: KIND.message, content, count: 0, target: 0, amended: 0 }
   const rest = { replyTo, mentions, groupMention, extra, poll, silent, streaming, noPreview, media: s.media?.map((m) => ({ id: m })) }
   for (const [name, v] of Object.entries(rest)) if (v !== undefined) Object.assign(e, { [name]: v })
-  if (s.thread !== undefined) Object.assign(e, { kind: KIND.threadReply, target: s.thread, thread: s.thread })
+  if (s.thread !== undefined) Object.assign(e, s.alsoInMain === true ? { thread: s.thread, alsoInMain: true } : { kind: KIND.threadReply, target: s.thread, thread: s.thread })
   return e
 }
 

@@ -158,6 +158,7 @@ function perishLast(k: Core, cv: Conv): void {
 
 /** Whether an entry that is the next of its conversation is gone already; otherwise it is noted when it will be. */
 export function arrives(k: Core, cv: Conv, e: Entry): boolean {
+  if (e.seq <= cv.floor) return true
   const l = lifetimeOf(cv.rec, e.seq)
   if (l === undefined) return false
   const now = serverMs(k)
@@ -193,7 +194,7 @@ function notUnread(r: ConversationRecord, e: Entry): boolean {
 }
 
 /** Asks the server what is unread in a conversation, a little later. */
-function askWhatIsLeft(k: Core, cv: Conv): void {
+export function askWhatIsLeft(k: Core, cv: Conv): void {
   k.goneAsk.add(cv)
   if (k.goneAskAt > 0) return
   k.goneAskAt = Math.max(k.o.now() + askDelay, k.goneAsked > 0 ? k.goneAsked + askEvery : 0)
@@ -208,10 +209,12 @@ export function askGone(k: Core, now: number): void {
 }
 
 /** Takes the entry that began a period, and ended the one before. */
-export function begins(cv: Conv, e: Entry): void {
+export function begins(k: Core, cv: Conv, e: Entry): void {
   const r = cv.rec
   if (r.lifetimes.some((l) => l.after >= e.seq)) return // the server told it, or a later one
-  const all = r.lifetimes.map((l) => (l.until === 0 ? { ...l, until: e.seq - 1 } : l)).filter((l) => l.until !== l.after)
+  // Where the period behind one has no entry, the one that began it goes with that one.
+  const all = r.lifetimes.map((l) => (l.until === 0 || l.until === e.seq - 2 ? { ...l, until: e.seq - 1 } : l)).filter((l) => l.until !== l.after)
+  if (all.some((l) => l.until === e.seq - 1)) perishSoon(k, cv, serverMs(k))
   const seconds = e.event?.lifetimeS ?? 0
   r.lifetimes = seconds > 0 ? [...all, { after: e.seq, until: 0, seconds, gone: 0 }] : all
 }

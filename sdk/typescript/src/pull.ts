@@ -5,7 +5,7 @@ import { after, before, hides, lastIsKept, startAt, theirs, type Conv } from "./
 import { SkeinError, errorOf } from "./errors.js"
 import { askCount, countAt } from "./marks.js"
 import { forgetStored, settle } from "./outbox.js"
-import { arrivesLate } from "./perish.js"
+import { arrivesLate, blanked } from "./perish.js"
 import { beginOf, stretchOf, takeStretch } from "./stretch.js"
 import type { Request } from "./sync.js"
 import { mentions, noteMention } from "./unread.js"
@@ -241,7 +241,7 @@ function filled(k: Core, r: Request, cv: Conv, f: Range): void {
 /** Adds an older stretch to the window if it touches it. */
 function extend(k: Core, r: Request, cv: Conv, f: Range): void {
   const rec = cv.rec
-  f.entries = (f.entries ?? []).map((e) => (r.amended ?? []).reduce(latest, e))
+  f.entries = (f.entries ?? []).map((e) => (e.seq <= cv.floor ? blanked(e) : (r.amended ?? []).reduce(latest, e))) // below the floor: by a node that had not noticed yet
   if (f.entries.some((e) => e.conversation !== rec.id || amends(e))) return
   if (k.convs.get(rec.id) !== cv || r.from !== before(rec, rec.low)) return
   const s = stretchOf(f)

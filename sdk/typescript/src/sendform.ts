@@ -20,6 +20,8 @@ export interface SendOptions {
   replyTo?: number
   /** Says it in the thread of this message, the root: not among `messages`, but in `outbox` until it is stored. SPEC §4.36. */
   thread?: number
+  /** With `thread`: it stands in the conversation as well, among `messages`, and is a message there as any other. */
+  alsoInMain?: boolean
   mentions?: string[]
   groupMention?: GroupMention
   /** The server counts by it; what the options say stands in the content. */
@@ -50,7 +52,7 @@ function isPoll(v: unknown): boolean {
 
 const forms: { [K in keyof SendOptions]-?: (v: unknown) => boolean } = {
   type: isText, data: (v) => v instanceof Uint8Array, fallback: isText, extra: (v) => isObject(v) && Object.values(v).every(isText), replyTo: isCount, thread: isCount,
-  mentions: isTexts, groupMention: (v) => v === "GROUP_MENTION_ALL" || v === "GROUP_MENTION_HERE", poll: isPoll, silent: isFlag, noPreview: isFlag,
+  mentions: isTexts, groupMention: (v) => v === "GROUP_MENTION_ALL" || v === "GROUP_MENTION_HERE", poll: isPoll, silent: isFlag, noPreview: isFlag, alsoInMain: isFlag,
   media: isTexts, id: isText, signal: isObject,
 }
 
@@ -75,6 +77,10 @@ export function sendOf(conversation: string, text: string, o: SendOptions): Omit
   const { extra, replyTo, mentions, groupMention, poll, silent, noPreview, media } = o
   for (const [name, v] of Object.entries({ extra, replyTo, mentions, groupMention, poll, silent, noPreview, media })) if (v !== undefined) Object.assign(s, { [name]: v })
   if (o.thread) s.thread = o.thread
+  if (o.alsoInMain === true) {
+    if (!o.thread) throw invalid("alsoInMain is for a message in a thread")
+    s.alsoInMain = true
+  }
   if (o.id !== undefined) s.id = fromUuid(o.id)
   check(s)
   return s

@@ -4,6 +4,7 @@ import { connected, lost } from "./connect.js"
 import { due, type Core } from "./core.js"
 import { gone, hidden, passWindows, type Conv } from "./conv.js"
 import { digestOf } from "./digest.js"
+import { takeFloor } from "./floor.js"
 import { errorOf, type SkeinError } from "./errors.js"
 import { delays, markLater } from "./marks.js"
 import { takeMine } from "./mine.js"
@@ -265,6 +266,7 @@ function applyState(k: Core, s: ConversationState, cold: boolean, kind: Request[
   r.peerReceived = Math.max(r.peerReceived, s.peerReceived)
   r.peerRead = Math.max(r.peerRead, s.peerRead)
   k.touch(cv, true)
+  takeFloor(k, cv, s.floor)
   applyEarly(k, cv, false)
   if (s.fromSeq > 0) takeTold(k, cv, toldBy(s), cold && !begins, quiet)
   for (const seq of recalled) if (!gone(r, seq)) eraseRecalled(k, cv, seq)

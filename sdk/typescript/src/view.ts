@@ -115,11 +115,11 @@ export function summaries(k: Core): Summary[] {
     .sort((a, b) => b.lastAtMs - a.lastAtMs || (a.id < b.id ? -1 : 1))
 }
 
-/** Messages and events of a conversation as they are shown: those that are here, and behind them the outbox. What is said in threads is not among them. */
+/** Messages and events of a conversation as they are shown: those that are here, and behind them the outbox. What is said in threads alone is not among them. */
 export function timeline(k: Core, id: string): Message[] {
   const cv = k.convs.get(id)
   const stored = cv?.entries === undefined ? [] : messagesOf(k, cv.rec, shown(cv.rec, cv.entries))
-  return [...stored, ...outboxMessages(k, id).filter((m) => m.thread === 0)]
+  return [...stored, ...outboxMessages(k, id).filter((m) => m.thread === 0 || m.alsoInMain)]
 }
 
 /** Entries as they are shown. One that did not change is the same object as before. */

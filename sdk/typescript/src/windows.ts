@@ -77,7 +77,13 @@ export function raise(k: Core, cv: Conv, low: number): void {
 /** Entries that no window has any more (disappeared, or below the floor) are not kept. */
 export function dropOutside(k: Core, cv: Conv, floor: number): void {
   const r = cv.rec
-  if (floor >= r.low) raise(k, cv, Math.min(floor, r.high) + 1)
+  if (floor >= r.low) {
+    const to = Math.min(floor, r.high)
+    const from = cv.kept().find((e) => e.seq <= to && e.deleted !== true)?.seq
+    raise(k, cv, to + 1)
+    if (from !== undefined) k.feed({ kind: "gone", conversation: r.id, from, seq: to })
+  }
+  if (r.last !== undefined && r.last.seq <= floor && r.last.deleted !== true) r.last = blanked(r.last)
   const gaps = cv.kept().filter((e) => e.deleted !== true && !r.earlier.some((w) => w.first <= e.seq && e.seq <= w.until) && e.seq < r.first)
   for (const e of gaps) change(k, cv, blanked(e))
   if (gaps.length > 0) k.feed({ kind: "gone", conversation: r.id, from: gaps[0]!.seq, seq: gaps[gaps.length - 1]!.seq })

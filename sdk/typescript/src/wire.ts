@@ -153,6 +153,8 @@ export interface Entry {
   preview?: Preview
   /** The root of the thread that a reply, or what amends one, is in. SPEC §4.36. */
   thread?: number
+  /** What is in the thread is a message of the conversation's line as well, or amends one. */
+  alsoInMain?: boolean
   /** The thread that begins with this message; of a reply and its recall what it comes to by then. */
   replies?: Replies
 }
@@ -305,6 +307,7 @@ export interface ServerFrame {
   ping?: object
   heads?: { heads?: { conversation?: string; seq: number }[] }
   resync?: object
+  floor?: { conversation?: string; seq: number; count: number }
   kick?: { error?: WireError; by?: Device; atMs?: number }
   goAway?: { retryAfterMs?: number }
   error?: WireError
@@ -329,6 +332,7 @@ export interface Send {
   media?: string[]
   noPreview?: boolean
   thread?: number
+  alsoInMain?: boolean
 }
 
 export interface Sync {

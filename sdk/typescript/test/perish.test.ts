@@ -142,3 +142,57 @@ test("what arrives when it is gone already is neither shown nor told nor unread"
   void c.close()
   await after(3)
 })
+
+test("a floor that rises takes away what lies up to it, also where that is all there is", async (t) => {
+  const after = clock(t)
+  const s = server()
+  const store = new MemoryStore()
+  const c = new Client(options(s, store))
+  const gone: object[] = []
+  c.on("gone", (e) => gone.push(e))
+  await c.connected()
+  say(s, "second", ["ann"])
+  say(s, "third")
+  await after(1)
+  const rises = async (seq: number, count: number): Promise<void> => {
+    for (const one of s.sockets) one.tell({ floor: { conversation: id, seq, count } })
+    await after(1)
+  }
+  const shown = (): unknown[] => {
+    const line = c.conversation(id).summary.getSnapshot()
+    return [texts(c), line?.unread, line?.unreadMentions, line?.last?.text, line?.complete]
+  }
+  assert.deepEqual(shown(), [["before", "second", "third"], 3, 1, "third", true])
+  await rises(1, 1)
+  assert.deepEqual(shown(), [["second", "third"], 2, 1, "third", true])
+  await rises(1, 1)
+  await rises(3, 3)
+  assert.deepEqual(shown(), [[], 0, 0, undefined, true])
+  assert.deepEqual(gone, [{ conversation: id, from: 1, to: 1 }, { conversation: id, from: 2, to: 3 }])
+  assert.deepEqual(await store.entries(id), [])
+  say(s, "fourth")
+  await after(1)
+  assert.deepEqual(shown(), [["fourth"], 1, 0, "fourth", true])
+  void c.close()
+  await after(3)
+})
+
+test("a floor between two times of membership has the server asked what is left", async (t) => {
+  const after = clock(t)
+  const s = server()
+  const c = new Client(options(s, new MemoryStore()))
+  await c.connected()
+  for (const text of ["2", "3", "4", "5", "6"]) say(s, text)
+  await after(1)
+  const all = s.journal.get(id)!
+  s.more = () => ({ firstSeq: 5, earlier: [{ firstSeq: 1, untilSeq: 2, hidden: 2 }], fromSeq: 5, unread: 4, entries: all.slice(4) })
+  for (const one of s.sockets) one.tell({ resync: {} })
+  say(s, "7")
+  await after(2)
+  s.more = () => ({ firstSeq: 5, fromSeq: 7, unread: 3, entries: all.slice(6), floor: 3 })
+  for (const one of s.sockets) one.tell({ floor: { conversation: id, seq: 3, count: 3 } })
+  await after(10)
+  assert.deepEqual([texts(c), c.conversation(id).summary.getSnapshot()?.unread], [["5", "6", "7"], 3])
+  void c.close()
+  await after(3)
+})

@@ -63,6 +63,20 @@ test("threads: what is said in them, what the root tells, following and reading"
     await fewer
     await takenBack
     assert.deepEqual((await his.thread(root.seq)).replies.map((m) => m.text), ["so do I"])
+
+    // One that stands in both.
+    const inMain = next(bob, "message", (m) => m.text === "everybody")
+    const inThread = next(bob, "thread", (e) => e.message?.text === "everybody")
+    const both = await hers.send("everybody", { thread: root.seq, alsoInMain: true })
+    assert.deepEqual([both.thread, both.alsoInMain, both.replies], [root.seq, true, undefined])
+    assert.deepEqual([(await inMain).seq, (await inThread).seq, (await inMain).thread, (await inMain).replies], [both.seq, both.seq, root.seq, undefined])
+    for (const c of [ann, bob]) await shown(c, id, (ms) => ms.some((m) => m.seq === both.seq && m.alsoInMain) && ms.some((m) => m.seq === root.seq && m.replies?.count === 2))
+    assert.equal(his.summary.getSnapshot()?.unread, 1)
+    assert.deepEqual((await his.thread(both.seq)).replies.map((m) => m.text), ["so do I", "everybody"])
+    await hers.recall(both.seq)
+    await shown(bob, id, (ms) => ms.some((m) => m.seq === both.seq && m.recalled) && ms.some((m) => m.seq === root.seq && m.replies?.count === 1))
+    assert.equal(his.summary.getSnapshot()?.unread, 0)
+    await assert.rejects(hers.send("x", { alsoInMain: true }), (e) => e instanceof SkeinError && e.code === "invalid_argument")
     await assert.rejects(hers.send("x", { thread: 99 }), (e) => e instanceof SkeinError && e.code === "not_found")
     assert.deepEqual(ann.outbox.getSnapshot().map((m) => [m.thread, m.status]), [[99, "failed"]])
     assert.ok(!hers.messages.getSnapshot().some((m) => m.status === "failed"))
