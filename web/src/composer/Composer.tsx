@@ -90,7 +90,7 @@ function Writing({ conversation, thread }: { conversation: string; thread: numbe
     return { ...(mentions.length > 0 ? { mentions } : {}), ...(groupMention === undefined ? {} : { groupMention }) }
   }, [conversation, group])
 
-  const say = async (silent = false): Promise<void> => {
+  const say = async (silent = false, alsoInMain = false): Promise<void> => {
     const said = text.trim()
     if (said === "" || busy) return
     if (said.includes("@") && completion.current === null) {
@@ -102,7 +102,7 @@ function Writing({ conversation, thread }: { conversation: string; thread: numbe
     if (edit !== undefined) return save(edit, said)
     if (slow > 0) return void toast(t`Slow mode: wait ${slow} s`)
     const replyTo = reply?.seq ?? 0
-    const options = { ...content(said), ...(replyTo > 0 ? { replyTo } : {}), ...(thread > 0 ? { thread } : {}), ...(silent ? { silent: true } : {}) }
+    const options = { ...content(said), ...(replyTo > 0 ? { replyTo } : {}), ...(thread > 0 ? { thread } : {}), ...(silent ? { silent: true } : {}), ...(alsoInMain ? { alsoInMain } : {}) }
     try {
       draft.clear() // in the same frame: the message stands in the timeline
       talk.done()
@@ -206,7 +206,7 @@ function Writing({ conversation, thread }: { conversation: string; thread: numbe
           />
           <EmojiButton onPick={(c) => insert(area, text, setText, c)} onSticker={edit === undefined ? sticker : undefined} />
           {empty && edit === undefined && canRecord() ? <MicButton voice={voice} disabled={slow > 0} /> : (
-            <ContextMenu menu={edit === undefined && <><MenuItem onClick={() => void say(true)}>{t`Send silently`}</MenuItem>{thread === 0 && <MenuItem onClick={() => setDialog("later")}>{t`Send later`}</MenuItem>}</>}>
+            <ContextMenu menu={edit === undefined && <><MenuItem onClick={() => void say(true)}>{t`Send silently`}</MenuItem>{thread === 0 ? <MenuItem onClick={() => setDialog("later")}>{t`Send later`}</MenuItem> : <MenuItem onClick={() => void say(false, true)}>{t`Send to the conversation as well`}</MenuItem>}</>}>
               <IconButton label={edit === undefined ? t`Send` : t`Save`} look="primary" disabled={empty || busy || slow > 0} onPointerDown={(e) => e.preventDefault()} onClick={() => void say()}>
                 {busy ? <Spinner small /> : edit !== undefined ? <Check /> : slow > 0 ? <span className={s.slow}>{slow}</span> : <SendHorizontal />}
               </IconButton>

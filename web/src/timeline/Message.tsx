@@ -64,7 +64,7 @@ export const Message = memo(function Message({ message: m, first, last, selectin
           <Foot m={m} scene={scene} />
         </div>
         {!m.recalled && <Reactions message={m} />}
-        {m.replies !== undefined && scene.thread === 0 && <Replies message={m} />}
+        {(m.replies !== undefined || m.alsoInMain) && scene.thread === 0 && <Replies message={m} />}
         {m.status === "failed" && <Failed m={m} />}
       </div>
       {hover && !selecting && m.seq > 0 && !m.recalled && <ActionBar message={m} />}

@@ -32,6 +32,9 @@ export function PinnedBar({ conversation, onOpen }: { conversation: string; onOp
   useEvent("recalled", (e) => {
     if (e.conversation === conversation && known(e.seq)) ask()
   })
+  useEvent("gone", (e) => {
+    if (e.conversation === conversation && all.some((x) => Number(x.seq) <= e.to)) ask()
+  })
   const one = all[at % Math.max(1, all.length)]
   if (one === undefined) return null
   const open = (e: Entry): void => (Number(e.thread ?? 0) > 0 ? go(`/c/${conversation}/t/${e.thread ?? ""}`) : onOpen(Number(e.seq)))

@@ -44,7 +44,7 @@ export function useActs(): Acts {
         members: scene.group.group?.members ?? 0, nowMs: client.serverTimeMs(), editWindowMs: client.limits.editWindowMs ?? 0, recallWindowMs: client.limits.recallWindowMs ?? 0,
       }),
       reply: (m) => talk.reply(m),
-      thread: (m) => go(`/c/${m.conversation}/t/${m.seq}`),
+      thread: (m) => go(`/c/${m.conversation}/t/${m.thread || m.seq}`),
       react: (m, reaction) => {
         const mine = m.reactions.find((r) => r.reaction === reaction)?.mine === true
         tell(conversation.react(m.seq, reaction, mine))

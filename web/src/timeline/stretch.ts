@@ -70,8 +70,10 @@ export class Stretch {
         this.changed()
       }),
       this.client.on("gone", (e) => {
-        if (!ours(e.conversation) || this.far === undefined) return
-        this.far = this.far.filter((m) => m.seq < e.from || m.seq > e.to)
+        if (!ours(e.conversation)) return
+        const stays = (seq: number): boolean => seq < e.from || seq > e.to
+        this.far = this.far?.filter((m) => stays(m.seq))
+        for (const seq of this.quoted.keys()) if (!stays(seq)) this.quoted.set(seq, undefined)
         this.changed()
       }),
     ]
