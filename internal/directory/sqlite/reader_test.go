@@ -39,7 +39,7 @@ func TestReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	columns, err := r.Columns(t.Context(), "users")
-	if err != nil || len(columns) != 16 {
+	if err != nil || len(columns) != 21 {
 		t.Fatalf("%v: %v", columns, err)
 	}
 	var rows [][]any
