@@ -5,7 +5,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 TOOLS   := bin/tools
 export PATH := $(CURDIR)/$(TOOLS):$(PATH)
 
-.PHONY: help run needs build web webapp cross test test-ts test-web measure test-kill test-faults test-powercut test-walk test-fuzz test-older test-schema test-mutants conformance check gen verify-gen cover bench bench-compare vuln deps cluster clean
+.PHONY: help run needs build web webapp cross test test-go test-ts test-web measure test-kill test-faults test-powercut test-walk test-fuzz test-older test-schema test-mutants conformance check gen verify-gen cover bench bench-compare vuln deps cluster clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -43,7 +43,7 @@ cluster: build ## NODES nodes over a PostgreSQL of their own on this machine, un
 	@NODES=$(NODES) deploy/cluster.sh
 
 # Tests need more than the server: a C compiler, PostgreSQL's programs, Python, Chromium, Node (tools/needs.sh says why
-# each). What is missing is installed on Debian and Ubuntu, if one says yes (YES=1); what is there needs no root. What
+# each). What is missing is installed on Debian and Ubuntu, if one says yes (YES=1; so does root without a terminal); what is there needs no root. What
 # test/clients needs besides it takes from npm's and Python's registries, once, into bin/.clients.
 deps:
 	@tools/needs.sh test
@@ -58,7 +58,10 @@ LONGEST := ./test/e2e ./cmd/skein-lab ./internal/directory/postgres ./internal/j
 # to the next; -w leaves out what only a debugger needs.
 RACE := -race -gcflags='modernc.org/...=-d=checkptr=0' -gcflags='modernc.org/sqlite/lib=-race=false' \
 	-gcflags='modernc.org/libc/...=-race=false' -trimpath -ldflags=-w
-test: deps $(TOOLS)/gotestsum test-ts test-web ## all tests, with the race detector
+test: deps ## all tests, with the race detector; a suite that fails does not keep the others from being run
+	$(MAKE) --keep-going --no-print-directory test-ts test-web test-go
+
+test-go: deps $(TOOLS)/gotestsum ## the tests in Go
 	$(TOOLS)/gotestsum --format pkgname-and-test-fails -- $(RACE) -timeout 18m -p $(PACKAGES) $(LONGEST) ./...
 	cd test/oidc && $(GO) test -timeout 5m ./... # a module of its own: a real provider of OpenID Connect
 	cd test/s3 && $(GO) test -timeout 10m ./... # another one: a real S3-compatible server

@@ -4,7 +4,8 @@
 #   tools/needs.sh run     to build and run the server: says what is missing, and ends with 1
 #   tools/needs.sh test    for all tests: the same, and on Debian and Ubuntu offers to install it
 #
-# It asks before it installs anything; YES=1 says yes. What is there already needs no root.
+# It asks before it installs anything. YES=1 says yes, and so does root without a terminal,
+# where nobody can be asked, as in CI; YES=0 says no. What is there already needs no root.
 set -u
 
 here() { command -v "$1" >/dev/null 2>&1; }
@@ -75,11 +76,15 @@ check_test() {
 		exit 1
 	fi
 	install="apt-get install -y --no-install-recommends$packages"
-	if [ "${YES:-}" != 1 ]; then
-		if [ ! -t 0 ]; then
-			echo "To install them:  $install   (or run it again with YES=1)" >&2
-			exit 1
-		fi
+	yes=${YES:-}
+	if [ -z "$yes" ] && [ ! -t 0 ]; then
+		[ "$(id -u)" = 0 ] && yes=1 || yes=0
+	fi
+	if [ "$yes" = 0 ]; then
+		echo "To install them:  $install   (or run it again with YES=1)" >&2
+		exit 1
+	fi
+	if [ "$yes" != 1 ]; then
 		printf 'Run "%s" now? [y/N] ' "$install" >&2
 		read -r answer
 		case "$answer" in y | Y | yes) ;; *) exit 1 ;; esac
@@ -89,7 +94,8 @@ check_test() {
 		exit 1
 	fi
 	# Its programs only: Debian's package is kept from starting a server on port 5432.
-	conf=/etc/postgresql-common/createcluster.conf
+	echo "Now: $install" >&2
+	conf=${NEEDS_PG_CONF:-/etc/postgresql-common/createcluster.conf}
 	case "$packages" in *postgresql*) [ -e $conf ] || { mkdir -p "$(dirname $conf)" && echo 'create_main_cluster = false' >$conf; } ;; esac
 	apt-get update -q && DEBIAN_FRONTEND=noninteractive $install -q -o Dpkg::Options::=--force-confold
 }

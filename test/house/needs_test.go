@@ -13,6 +13,9 @@ func needs(t *testing.T, what string, has []string, scripts map[string]string, e
 	t.Helper()
 	bin := t.TempDir()
 	for _, name := range append(has, "sh", "sed", "uname", "id", "ls", "dirname") {
+		if scripts[name] != "" {
+			continue
+		}
 		at, err := exec.LookPath(name)
 		if err != nil {
 			t.Fatal(err)
@@ -61,8 +64,21 @@ func TestNeeds(t *testing.T) {
 	}
 	// apt-get would tell on itself.
 	good["apt-get"] = "echo it was run; exit 9\n"
-	out, code = needs(t, "test", nil, good, onDebian, "NEEDS_CERTS="+certs)
+	out, code = needs(t, "test", nil, good, onDebian, "NEEDS_CERTS="+certs, "YES=0")
 	if code != 1 || !strings.Contains(out, "To install them:  apt-get install -y --no-install-recommends gcc") || strings.Contains(out, "it was run") {
+		t.Errorf("%d:\n%s", code, out)
+	}
+	// In CI nobody can be asked: root installs, others are told.
+	good["mkdir"] = "true\n"
+	good["id"] = "echo 0\n"
+	if out, code = needs(t, "test", nil, good, onDebian, "NEEDS_CERTS="+certs, "NEEDS_PG_CONF=/dev/null"); code != 9 || !strings.Contains(out, "it was run") {
+		t.Errorf("%d:\n%s", code, out)
+	}
+	good["id"] = "echo 1000\n"
+	if out, code = needs(t, "test", nil, good, onDebian, "NEEDS_CERTS="+certs); code != 1 || strings.Contains(out, "it was run") {
+		t.Errorf("%d:\n%s", code, out)
+	}
+	if out, code = needs(t, "test", nil, good, onDebian, "NEEDS_CERTS="+certs, "YES=1"); code != 1 || !strings.Contains(out, "needs root") || strings.Contains(out, "it was run") {
 		t.Errorf("%d:\n%s", code, out)
 	}
 	if out, code = needs(t, "test", nil, good, "NEEDS_DEBIAN=/nowhere", "NEEDS_CERTS="+certs); code != 1 || !strings.Contains(out, "your system's packages") {
