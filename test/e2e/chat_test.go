@@ -173,7 +173,7 @@ func TestTerminalRefuses(t *testing.T) {
 		{[]string{"chat", "ann", "--server", "nowhere"}, "", "--server"},
 		{[]string{"chat", "ann", "--server", p.HTTP(), "--profile", t.TempDir()}, "wrong password\n", "bad_credentials"},
 		{[]string{"chat", "ann", "--server", p.HTTP(), "--register", "--profile", t.TempDir()}, "short\n", "invalid_argument"},
-		{[]string{"chat", "ann", "--server", "http://127.0.0.1:1", "--profile", t.TempDir()}, "some password\n", "connection refused"},
+		{[]string{"chat", "ann", "--server", "http://127.0.0.1:1", "--profile", t.TempDir()}, "some password\n", "skein: http://127.0.0.1:1: nothing listens there"},
 	} {
 		if _, stderr := runs(t, c.stdin, 1, c.args...); !strings.Contains(stderr, c.want) {
 			t.Errorf("skein %s says %q, want %q", strings.Join(c.args, " "), stderr, c.want)

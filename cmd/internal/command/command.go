@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"os/signal"
 	"syscall"
 
@@ -28,7 +29,8 @@ func Main(name, description string, cli any) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	fail := func(err error, code int) {
-		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		// The SDK's errors begin with the name themselves.
+		fmt.Fprintf(os.Stderr, "%s: %s\n", name, strings.TrimPrefix(err.Error(), name+": "))
 		os.Exit(code)
 	}
 	parser, err := kong.New(cli,
