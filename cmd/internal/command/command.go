@@ -9,8 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
