@@ -3,6 +3,7 @@ package push
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,14 +11,33 @@ import (
 	"github.com/skein-im/skein/internal/im"
 )
 
+// held is a value that a test changes while it is asked for.
+type held[T any] struct {
+	mu sync.Mutex
+	v  T
+}
+
+func (h *held[T]) get() T {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.v
+}
+
+func (h *held[T]) set(v T) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.v = v
+}
+
 // counted is a journal of one entry for each position, that counts what was read of it.
 type counted struct {
-	now, read uint64
+	now  held[uint64]
+	read uint64
 }
 
 func (j *counted) After(_ context.Context, after im.Place, limit int) (f im.Followed, err error) {
-	f.Now, f.UpTo = im.Place{Pos: j.now}, after
-	for ; limit > 0 && f.UpTo.Pos < j.now; limit-- {
+	f.Now, f.UpTo = im.Place{Pos: j.now.get()}, after
+	for ; limit > 0 && f.UpTo.Pos < f.Now.Pos; limit-- {
 		f.UpTo.Pos++
 		j.read++
 		f.Entries = append(f.Entries, im.Entry{Pos: f.UpTo.Pos})
@@ -30,11 +50,11 @@ func (j *counted) Agree(_ context.Context, p im.Place) (im.Place, error) { retur
 // devices are subscriptions of which a test knows whether there are any.
 type devices struct {
 	Subscriptions
-	some bool
+	some held[bool]
 	err  error
 }
 
-func (d *devices) AnyPush(context.Context) (bool, error) { return d.some, d.err }
+func (d *devices) AnyPush(context.Context) (bool, error) { return d.some.get(), d.err }
 
 // While no device can be woken nothing is read, and what becomes old enough is passed over;
 // a device that comes is woken for what was not yet old enough, and for all that follows.
@@ -54,10 +74,10 @@ func TestAfterReadsForDevicesOnly(t *testing.T) {
 		if f := look(0); f.UpTo.Pos != 0 || time.Since(began) != 0 {
 			t.Errorf("an empty journal: %+v after %v", f, time.Since(began))
 		}
-		j.now = 30
+		j.now.set(30)
 		go func() {
 			time.Sleep(wait / 2)
-			j.now = 40 // not old enough when it looks
+			j.now.set(40) // not old enough when it looks
 		}()
 		if f := look(0); f.UpTo.Pos != 30 || len(f.Entries) != 0 || time.Since(began) != wait {
 			t.Errorf("30 entries without a device: %+v after %v", f, time.Since(began))
@@ -67,22 +87,23 @@ func TestAfterReadsForDevicesOnly(t *testing.T) {
 		}
 		go func() {
 			time.Sleep(wait / 2)
-			d.some = true
+			d.some.set(true)
 		}()
 		if f := look(30); f.UpTo.Pos != 40 || len(f.Entries) != 10 {
 			t.Errorf("a device came while they became old: %+v", f)
 		}
-		j.now = 45
+		j.now.set(45)
 		began = time.Now()
 		if f := look(40); len(f.Entries) != 5 || time.Since(began) != 0 {
 			t.Errorf("with a device: %+v after %v", f, time.Since(began))
 		}
-		d.some = false
+		d.some.set(false)
 		time.Sleep(anyKnown)
 		if f := look(45); f.UpTo.Pos != 45 || j.read != 15 {
 			t.Errorf("the device is gone: %+v, %d read", f, j.read)
 		}
-		j.now, d.err = 50, errors.New("the store is down")
+		j.now.set(50)
+		d.err = errors.New("the store is down")
 		time.Sleep(anyKnown)
 		if _, err := s.After(t.Context(), j, im.Place{Pos: 45}, 10); err == nil {
 			t.Error("what it does not know it takes for none")
