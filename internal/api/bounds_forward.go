@@ -14,7 +14,7 @@ func forwardBounds() map[string]Bounds {
 		"ForwardSource.conversation":          matching(anyPattern).required().format("conversation"),
 		"ForwardSource.seq":                   someSeq().required().format("seq"),
 		"ForwardSource.id":                    Bounds{Pattern: namedIDPattern}.format("message-id"),
-		"ForwardMerge.title":                  {MinLength: 1, MaxLength: maxTitleChars, Required: true},
+		"ForwardMerge.title":                  title(maxTitleChars).required(),
 		"ForwardMerge.id":                     Bounds{Pattern: namedIDPattern}.format("message-id"),
 		"ForwardMessagesResponse.forwarded":   list(maxForwarded),
 		"Forwarded.id":                        matching(messageIDPattern).required(),

@@ -56,14 +56,17 @@ func moderationBounds() map[string]Bounds {
 		"ListReportsRequest.author":           optionalID().format("user"),
 		"ListReportsResponse.reports":         list(200),
 		"ListReportsResponse.next":            optionalID(),
-		"GetReportRequest.id":                 id().required().format("report"),
+		"GetReportRequest.id":                 matching(reportPattern).required().format("report"),
 		"GetReportRequest.around":             page(defaultContext, maxContext),
 		"GetReportResponse.report":            {Required: true},
 		"GetReportResponse.entries":           list(math.MaxInt32),
-		"DecideReportRequest.id":              id().required().format("report"),
+		"DecideReportRequest.id":              matching(reportPattern).required().format("report"),
 		"DecideReportRequest.state":           {Required: true},
 		"DecideReportRequest.note":            lines(maxReportNote),
 		"TakeBackMessageRequest.conversation": matching(toPattern).required().format("conversation"),
 		"TakeBackMessageRequest.seq":          someSeq().required(),
 	}
 }
+
+// reportPattern is of ids of reports.
+const reportPattern = "^[A-Za-z0-9_-]{22}$"

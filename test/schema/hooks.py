@@ -28,6 +28,7 @@ ALONE = {
     "StreamMessage": [("content", ("text", "offset"))],
     "UpgradeGuest": [("username", ("code", "verifier"))],
 }
+POINT = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
 DIGITS = re.compile(r"^(0|[1-9][0-9]{0,19})$")
 ID = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
 UUID = re.compile(r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
@@ -98,7 +99,7 @@ def exists(name: str, value, seed: bytes, path: str):
         return value
     if name == "conversation" and value.startswith(("dm:", "grp:")):
         return conversation(value, seed)
-    if name in ("seq", "replyTo", "clearedBelow", "read", "root") and DIGITS.match(value):
+    if name in ("seq", "replyTo", "clearedBelow", "read", "root", "delete") and DIGITS.match(value):
         return "1"
     if name == "untilMs" and path.endswith(("BanMember", "BanUser")) and value != "0" and DIGITS.match(value):
         return "4102444800000"  # a ban that is over already is refused
@@ -140,6 +141,22 @@ def together(body: dict, path: str) -> None:
         body.update({k: body.get(k) or v for k, v in {"username": "gus.hill", "password": "correct horse battery"}.items()})
     if path.endswith("SetRetention") and body.get("kind") != "RETENTION_KIND_TIME":
         body.pop("retentionS", None)
+    if path.endswith("SetRetention") and isinstance(body.get("retentionS"), int):
+        body["retentionS"] = min(max(body["retentionS"], 3600), 315360000)
+    if path.endswith(("ScheduleMessage", "ChangeScheduled")) and str(body.get("atMs") or "0") != "0":
+        body["atMs"] = str(STARTED + 86400000)  # within a year from now
+    if path.endswith("UpgradeGuest") and body.get("code"):
+        body.pop("password", None)
+    if path.endswith("DecideReport") and body.get("state") in (None, "REPORT_STATE_UNSPECIFIED"):
+        body["state"] = "REPORT_STATE_DISMISSED"
+    if path.endswith("ReportMessage") and body.get("reason") in (None, "REPORT_REASON_UNSPECIFIED"):
+        body["reason"] = "REPORT_REASON_SPAM"
+    if path.endswith("StreamMessage") and not body.get("content") and not body.get("text"):
+        body["text"] = " upon a time"
+    if path.endswith("SetPushSubscription"):  # a point that is on the curve
+        for holder in (body, body.get("subscription")):
+            if isinstance(holder, dict) and "p256dh" in holder:
+                holder.update(p256dh=POINT, endpoint="https://push.example/send/1")
     if path.endswith("SearchMessages") and not body.get("query") and not body.get("types"):
         body["query"] = "b"
     if path.endswith("SetLifetime") and isinstance(body.get("lifetimeS"), int) and 0 < body["lifetimeS"] < 60:
@@ -153,6 +170,8 @@ def together(body: dict, path: str) -> None:
     for message in (body, body.get("message")):
         if isinstance(message, dict) and str(message.get("conversation")).startswith("dm:"):
             message.pop("groupMention", None)
+        if isinstance(message, dict) and not message.get("thread"):
+            message.pop("alsoInMain", None)
         poll = message.get("poll") if isinstance(message, dict) else None
         if isinstance(poll, dict):
             poll.pop("voters", None)
