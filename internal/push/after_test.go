@@ -117,14 +117,15 @@ func TestAfterReadsForDevicesOnly(t *testing.T) {
 	})
 }
 
-// What was stored within gather of each other is looked at together, later by no more.
+// What was stored within gather of each other is looked at together, later by no more. By
+// the clock of a node that is behind the last one was stored before the first: the first
+// one counts, or Handle would not wait at all, and turn until it is old enough.
 func TestTogether(t *testing.T) {
-	s := New(Options{Wait: wait})
 	at := time.Unix(1000, 0)
 	for _, c := range []struct {
 		last, want time.Duration
-	}{{0, 0}, {gather / 2, gather / 2}, {gather * 3, gather}} {
-		if got := s.together([]im.Entry{{Stored: at}, {Stored: at.Add(c.last)}}); !got.Equal(at.Add(c.want)) {
+	}{{0, 0}, {gather / 2, gather / 2}, {gather * 3, gather}, {-gather, 0}} {
+		if got := together([]im.Entry{{Stored: at}, {Stored: at.Add(c.last)}}); !got.Equal(at.Add(c.want)) {
 			t.Errorf("the last one %v later: waits for %v, want %v", c.last, got.Sub(at), c.want)
 		}
 	}

@@ -39,7 +39,7 @@ func (s *Service) Handle(ctx context.Context, entries []im.Entry) error {
 			n = s.passable(entries, now)
 		}
 		if n == 0 {
-			if !pause(ctx, min(s.together(entries).Add(s.o.Wait).Sub(now), s.o.Wait+gather)) {
+			if !pause(ctx, min(together(entries).Add(s.o.Wait).Sub(now), s.o.Wait+gather)) {
 				return ctx.Err()
 			}
 			continue
@@ -53,13 +53,11 @@ func (s *Service) Handle(ctx context.Context, entries []im.Entry) error {
 }
 
 // together is when that was stored for which is waited: all of the entries, unless that
-// would keep the first one for longer than gather.
-func (s *Service) together(entries []im.Entry) time.Time {
+// would keep the first one for longer than gather. It is never before the first one, which
+// comes first whatever the clocks of the nodes that stored them say.
+func together(entries []im.Entry) time.Time {
 	first, last := entries[0].Stored, entries[len(entries)-1].Stored
-	if most := first.Add(gather); last.After(most) {
-		return most
-	}
-	return last
+	return first.Add(min(max(last.Sub(first), 0), gather))
 }
 
 // passable is how many of the first entries need not get older: no messages.
