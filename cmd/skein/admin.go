@@ -24,20 +24,33 @@ import (
 
 // adminClient calls the admin methods of a running server with the admin key.
 type adminClient struct {
-	Server  string `help:"Address of the server." default:"http://127.0.0.1:8080" env:"SKEIN_SERVER"`
-	KeyFile string `help:"File of the admin key (default DATA/keys/admin.key)." placeholder:"FILE"`
-	Data    string `help:"The server's data directory, for the admin key." default:"./data" placeholder:"DIR"`
-	JSON    bool   `name:"json" help:"Print JSON."`
+	Server   string `help:"Address of the server." default:"http://127.0.0.1:8080" env:"SKEIN_SERVER"`
+	adminKey `embed:""`
+	JSON     bool `name:"json" help:"Print JSON."`
 }
 
-func (c *adminClient) call(ctx context.Context, method string, req, resp proto.Message) error {
-	path := c.KeyFile
+// adminKey is where a command finds the admin key.
+type adminKey struct {
+	KeyFile string `help:"File of the admin key (default DATA/keys/admin.key)." placeholder:"FILE"`
+	Data    string `help:"The server's data directory, for the admin key." default:"./data" placeholder:"DIR"`
+}
+
+func (k *adminKey) read() (string, error) {
+	path := k.KeyFile
 	if path == "" {
-		path = filepath.Join(c.Data, app.AdminKeyFile)
+		path = filepath.Join(k.Data, app.AdminKeyFile)
 	}
 	key, err := os.ReadFile(path)
 	if err != nil {
-		return fmt.Errorf("admin key: %w (name the file with --key-file, or the data directory with --data)", err)
+		return "", fmt.Errorf("admin key: %w (name the file with --key-file, or the data directory with --data)", err)
+	}
+	return strings.TrimSpace(string(key)), nil
+}
+
+func (c *adminClient) call(ctx context.Context, method string, req, resp proto.Message) error {
+	key, err := c.read()
+	if err != nil {
+		return err
 	}
 	body, err := protojson.Marshal(req)
 	if err != nil {
@@ -50,7 +63,7 @@ func (c *adminClient) call(ctx context.Context, method string, req, resp proto.M
 		return err
 	}
 	hr.Header.Set("Content-Type", "application/json")
-	hr.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(key)))
+	hr.Header.Set("Authorization", "Bearer "+key)
 	answer, err := http.DefaultClient.Do(hr)
 	if err != nil {
 		return fmt.Errorf("is the server running? %w", err)

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -20,9 +19,8 @@ import (
 
 // privatePort is how commands reach the private port of a running server.
 type privatePort struct {
-	Admin   string `help:"Address of the private port." default:"127.0.0.1:8081" placeholder:"ADDR"`
-	KeyFile string `help:"File of the admin key (default DATA/keys/admin.key)." placeholder:"FILE"`
-	Data    string `help:"The server's data directory, for the admin key." default:"./data" placeholder:"DIR"`
+	Admin    string `help:"Address of the private port." default:"127.0.0.1:8081" placeholder:"ADDR"`
+	adminKey `embed:""`
 }
 
 // get asks for a path, with the admin key if keyed.
@@ -38,15 +36,11 @@ func (p *privatePort) get(ctx context.Context, path string, keyed bool) (status 
 		return 0, nil, err
 	}
 	if keyed {
-		file := p.KeyFile
-		if file == "" {
-			file = filepath.Join(p.Data, app.AdminKeyFile)
-		}
-		key, err := os.ReadFile(file)
+		key, err := p.read()
 		if err != nil {
-			return 0, nil, fmt.Errorf("admin key: %w (name the file with --key-file, or the data directory with --data)", err)
+			return 0, nil, err
 		}
-		req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(key)))
+		req.Header.Set("Authorization", "Bearer "+key)
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {

@@ -64,12 +64,11 @@ func (a *App) serveSnapshot(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(status)
 		_ = json.NewEncoder(w).Encode(s) // a client that went away
 	}
-	key, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if a.data == nil || a.journal == nil { // and so no key either
 		answer(http.StatusNotImplemented, Snapshot{Error: "this node has no store"})
 		return
 	}
-	if mine, err := a.adminKey(); err != nil || !sameKey(key, mine) {
+	if !a.hasAdminKey(r) {
 		answer(http.StatusUnauthorized, Snapshot{Error: "the admin key is wanted"})
 		return
 	}
@@ -102,6 +101,13 @@ func (a *App) serveSnapshot(w http.ResponseWriter, r *http.Request) {
 	case <-r.Context().Done():
 	case <-a.stopping:
 	}
+}
+
+// hasAdminKey tells whether a request to the private port brings the admin key.
+func (a *App) hasAdminKey(r *http.Request) bool {
+	key, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	mine, err := a.adminKey()
+	return err == nil && sameKey(key, mine)
 }
 
 func sameKey(a, b string) bool {

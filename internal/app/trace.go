@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"strings"
 
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/trace"
@@ -28,8 +27,7 @@ func (a *App) serveTrace(w http.ResponseWriter, r *http.Request) {
 		answer(http.StatusNotImplemented, Traced{Code: string(im.CodeUnimplemented), Error: "this node has no store: ask one with the role logic"})
 		return
 	}
-	key, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if mine, err := a.adminKey(); err != nil || !sameKey(key, mine) {
+	if !a.hasAdminKey(r) {
 		answer(http.StatusUnauthorized, Traced{Code: string(im.CodeUnauthenticated), Error: "the admin key is wanted"})
 		return
 	}
