@@ -41,6 +41,35 @@ func TestPromise(t *testing.T) {
 	}
 }
 
+// A page that names what is not there is seen.
+func TestPromiseIsHeld(t *testing.T) {
+	bugs := plantedBugs(t)
+	const found = "`internal/journal/pebble TestFsyncFails`"
+	for name, wrong := range map[string][]string{
+		"a sentence that is gone":    wrongRule(t, "[SPEC](../proto/SPEC.md#4-entries): “a message is unread for ever”"),
+		"a section that is gone":     wrongRule(t, "[SPEC](../proto/SPEC.md#4-gone): “a message that was recalled is not unread”"),
+		"no sentence":                wrongRule(t, "[SPEC](../proto/SPEC.md#4-entries)"),
+		"a test that is gone":        wrongTests(t, "embedded: `internal/soak TestGone`; PostgreSQL: –"),
+		"a case of a suite is gone":  wrongTests(t, "embedded: `internal/journal/pebble TestConformanceInMemory/Gone`; PostgreSQL: –"),
+		"a store is forgotten":       wrongTests(t, "embedded: "+found),
+		"a bug that is gone":         wrongBugs(bugs, found, "`gone`"),
+		"a bug that others find":     wrongBugs(bugs, found, "`beacon-of-the-first-member`"),
+		"no bug, and nothing missed": wrongBugs(bugs, found, "–"),
+	} {
+		if len(wrong) != 1 {
+			t.Errorf("%s: %q", name, wrong)
+		}
+	}
+	right := slices.Concat(
+		wrongRule(t, "[SPEC](../proto/SPEC.md#4-entries): “a message that was recalled is not unread”"),
+		wrongTests(t, "embedded: "+found+"; PostgreSQL: `internal/journal/postgres TestConformance/Recalled`"),
+		wrongBugs(bugs, found, "`ack-before-fsync`"),
+	)
+	if len(right) > 0 {
+		t.Error(right)
+	}
+}
+
 // missing is how a cell says that there is nothing to name.
 const missing = "**missing"
 
