@@ -79,7 +79,8 @@ test-ts: build sdk/typescript/node_modules/.package-lock.json sdk/react/node_mod
 test-web: build test/web/node_modules/.package-lock.json ## the web app in Chromium
 	cd test/web && npm test --silent
 
-measure: build test/web/node_modules/.package-lock.json ## figures of the web app in Chromium, as JSON; about ten minutes, on a machine that is quiet
+measure: build test/web/node_modules/.package-lock.json sdk/typescript/node_modules/.package-lock.json ## figures of the web app in Chromium, as JSON; about ten minutes, on a machine that is quiet
+	cd sdk/typescript && npm run build --silent
 	node test/web/measure.mjs
 
 cover: deps ## coverage of internal/ by all tests

@@ -1,7 +1,10 @@
 // Figures of the web app in Chromium, as JSON on the standard output; nothing is asserted, and the machine should be quiet.
-//   node test/web/measure.mjs [load] [send] [scroll] [memory] [--messages N] [--minutes N] [--rate N]
+//   node test/web/measure.mjs [load] [send] [scroll] [memory] [cold] [--messages N] [--minutes N] [--rate N]
+//     [--conversations N] [--each N]
 // Without a name all are measured. docs/performance.md has figures, and says what they mean.
+import { existsSync } from "node:fs"
 import { availableParallelism, cpus, loadavg } from "node:os"
+import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 import { Browser, desktop } from "./browser.mjs"
 import { befriend, composer, dm, enter, message, open } from "./people.mjs"
@@ -12,6 +15,7 @@ const { values, positionals } = parseArgs({
   options: {
     messages: { type: "string", default: "10000" },
     minutes: { type: "string", default: "5" }, rate: { type: "string", default: "10" },
+    conversations: { type: "string", default: "500" }, each: { type: "string", default: "1000" },
   },
 })
 const set = Object.fromEntries(Object.entries(values).map(([k, v]) => [k, Number(v)]))
@@ -239,6 +243,107 @@ async function memory(server, browser, ann, bob) {
   return { minutes: set.minutes, messages: said, "heap, MB": { first: round(heap[0].mb, 2), last: round(heap.at(-1).mb, 2) }, "slope of the second half, KB a minute": round(1000 * slope), "nodes, last": heap.at(-1).nodes }
 }
 
+const sdk = fileURLToPath(new URL("../../sdk/typescript/dist/src/", import.meta.url))
+
+/** A page of the server's origin that has the SDK and nothing else. */
+async function bare(profile, server) {
+  const page = await profile.newPage()
+  await page.route("**/fill/**", (route) => {
+    const { pathname } = new URL(route.request().url())
+    return route.fulfill({ path: sdk + pathname.slice("/fill/".length), contentType: "text/javascript" })
+  })
+  await page.goto(`${server.url}/livez`) // a page that did not come from there may not connect to this machine
+  return page
+}
+
+/** Has the device's store hold all of these conversations, by the SDK, as if the user had scrolled through each. */
+async function keep(profile, server, session, device, conversations) {
+  const page = await bare(profile, server)
+  await page.evaluate(async ([s, id, all]) => {
+    const { shared } = await import("/fill/tabs/index.js")
+    const client = shared({
+      name: `skein-${s.user}`, url: `${location.origin.replace("http", "ws")}/ws`, getToken: () => Promise.resolve(s.accessToken),
+      device: { id, class: "DEVICE_CLASS_WEB" }, client: "skein-web",
+    })
+    await client.connected()
+    const patiently = async (f) => {
+      for (;;) {
+        try {
+          return await f()
+        } catch (e) {
+          if (e.code !== "rate_limited" && e.code !== "overloaded") throw e
+          await new Promise((done) => setTimeout(done, e.retryAfterMs || 200))
+        }
+      }
+    }
+    for (const c of all) {
+      const conversation = client.conversation(c)
+      await conversation.load()
+      while ((await patiently(() => conversation.loadOlder(200))) > 0);
+    }
+    await client.close()
+  }, [session, device, conversations])
+  await page.close()
+}
+
+/** How many entries the device's store has. */
+async function kept(profile, server, session) {
+  const page = await bare(profile, server)
+  const n = await page.evaluate((name) => new Promise((resolve, reject) => {
+    const open = indexedDB.open(name)
+    open.onerror = () => reject(open.error)
+    open.onsuccess = () => {
+      const count = open.result.transaction("entries").objectStore("entries").count()
+      count.onsuccess = () => (open.result.close(), resolve(count.result))
+    }
+  }), `skein-${session.user}`)
+  await page.close()
+  return n
+}
+
+/** Opening the app of a device that has much: from nothing to the list and to a conversation's messages, medians of five. */
+async function cold(server, browser, ann, bob) {
+  if (!existsSync(`${sdk}tabs/index.js`)) throw new Error("the SDK is not built: npm run build in sdk/typescript")
+  const source = await sources(server, bob.token, dm(ann.user, bob.user))
+  const all = []
+  const make = async () => {
+    while (all.length < set.conversations) {
+      const n = all.push("") - 1
+      const { group } = await server.call("GroupService/CreateGroup", { name: `Group ${n}`, members: [ann.user], requestId: `group-${n}` }, bob.token)
+      all[n] = group.conversation
+      await fill(server, bob.token, source, all[n], set.each)
+    }
+  }
+  await Promise.all(Array.from({ length: 4 }, make))
+  log(`${all.length} groups of ${set.each} messages`)
+  const device = "much"
+  const { tokens } = await server.call("AccountService/Login", { username: "ann", password: "correct horse battery", stayLoggedIn: true, device: { id: device, class: "DEVICE_CLASS_WEB" } })
+  const session = { user: tokens.user, username: "ann", session: tokens.session, accessToken: tokens.accessToken, accessExpiresAtMs: Number(tokens.accessExpiresAtMs), refreshToken: tokens.refreshToken }
+  const profile = await browser.profile({ ...desktop, bypassCSP: true }) // for the pages that fill the store
+  await profile.addInitScript(observe)
+  await profile.addInitScript(([s, d]) => {
+    if (localStorage.getItem("skein.session") !== null) return // the app may have exchanged it since
+    localStorage.setItem("skein.session", s)
+    localStorage.setItem("skein.device", d)
+  }, [JSON.stringify(session), device])
+  for (let i = 0; i < all.length; i += 25) await keep(profile, server, session, device, all.slice(i, i + 25)) // what was opened stays in memory
+  const entries = await kept(profile, server, session)
+  log(`${entries} entries in IndexedDB`)
+  const runs = []
+  for (let i = 0; i < 6; i++) {
+    const page = await profile.newPage()
+    const bytes = await counting(await profile.newCDPSession(page))
+    await page.goto(`${server.url}/c/${all[(i * 97) % all.length]}`)
+    await page.waitForFunction(() => globalThis.seen.list !== undefined && globalThis.seen.messages !== undefined, undefined, { timeout: 60_000 })
+    const run = { ...(await settled(page)), ...bytes() }
+    if (i > 0) runs.push(run) // the first one brings the service worker
+    await page.close()
+  }
+  await profile.close()
+  const median = Object.fromEntries(Object.keys(runs[0]).map((k) => [k, round(quantile(runs.map((x) => x[k] ?? 0), 0.5), k === "cls" ? 4 : 1)]))
+  return { conversations: all.length, entries, ...median }
+}
+
 /** A server whose calls wait where it says that they came too often. */
 function patient(server) {
   const call = server.call.bind(server)
@@ -255,7 +360,7 @@ function patient(server) {
   return server
 }
 
-const all = { load, send, scroll, memory }
+const all = { load, send, scroll, memory, cold }
 const wanted = positionals.length === 0 ? Object.keys(all) : positionals
 const out = { at: new Date().toISOString(), cpu: `${availableParallelism()} × ${cpus()[0]?.model}`, "load of the machine before": loadavg().map((n) => round(n)) }
 for (const name of wanted) {
