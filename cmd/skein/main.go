@@ -26,6 +26,7 @@ type cli struct {
 	Backup   backupCmd       `cmd:"" help:"Back up the embedded store, list, try out and remove backups."`
 	Restore  restoreCmd      `cmd:"" help:"Make a data directory from a backup."`
 	Doctor   doctorCmd       `cmd:"" help:"Look for what is wrong with the store, the machine or the cluster."`
+	Health   healthCmd       `cmd:"" help:"Ask a running server whether it is well, for health checks."`
 	Top      topCmd          `cmd:"" help:"Show the figures of a running server: connections, messages, acks, memory, journal, queues."`
 	Trace    traceCmd        `cmd:"" help:"Tell who has a message, and why not."`
 	Cert     certificateCmd  `cmd:"" name:"bus-certificate" help:"Make the certificate of a NATS server of your own, which the nodes trust."`
