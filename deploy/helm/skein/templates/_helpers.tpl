@@ -23,6 +23,19 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if or (has "all" .roles) (has .role .roles) }}yes{{ end -}}
 {{- end -}}
 
+{{- define "skein.single" -}}
+{{- if eq .Values.mode "single" }}yes{{ end -}}
+{{- end -}}
+
+{{/* The groups of nodes, as YAML: in the mode "single" one of one node. */}}
+{{- define "skein.pools" -}}
+{{- if include "skein.single" . -}}
+{{- dict "node" (merge (dict "roles" (list "all") "replicas" 1) (omit .Values.single "persistence")) | toYaml -}}
+{{- else -}}
+{{- .Values.pools | toYaml -}}
+{{- end -}}
+{{- end -}}
+
 {{/* Addresses where a node finds the others: the first three of every pool. One that answers is enough. */}}
 {{- define "skein.seeds" -}}
 {{- $root := . -}}
