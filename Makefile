@@ -5,7 +5,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 TOOLS   := bin/tools
 export PATH := $(CURDIR)/$(TOOLS):$(PATH)
 
-.PHONY: help run needs build web webapp cross test test-go test-ts test-web measure test-kill test-faults test-powercut test-walk test-fuzz test-older test-schema test-mutants conformance check gen verify-gen cover bench bench-compare vuln deps cluster clean
+.PHONY: help run needs build web webapp cross test test-go test-ts test-web measure test-kill test-faults test-powercut test-walk test-fuzz test-older test-schema test-mutants test-release test-newcomer conformance check gen verify-gen cover bench bench-compare vuln deps cluster release site clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -38,6 +38,17 @@ $(WEBAPP)/index.html: $(WEB_SOURCES) web/node_modules/.package-lock.json
 web: web/node_modules/.package-lock.json ## the web app, into internal/webapp/dist, where the server takes it from; needs Node 20.19 or later
 	cd web && npm run build --silent
 
+# Everything that a release consists of, of the commit that is checked out (docs/releases.md). The tool is a module of
+# its own. PLATFORMS_RELEASED=linux/amd64 makes a part of it, RELEASE_FLAGS=--dirty one of a tree with changes.
+PLATFORMS_RELEASED ?=
+RELEASE_FLAGS ?=
+release: web ## what a release consists of, into bin/release: the same bytes for the same commit anywhere; takes Go, git and Node
+	@rm -rf bin/release
+	$(GO) run -C tools/release . --root ../.. --out ../../bin/release --platforms "$(PLATFORMS_RELEASED)" $(RELEASE_FLAGS)
+
+site: tools/site/node_modules/.package-lock.json ## the documents as pages, into bin/site; a link that leads nowhere is an error
+	cd tools/site && npm test --silent && npm run build --silent
+
 NODES ?= 3
 cluster: build ## NODES nodes over a PostgreSQL of their own on this machine, until Ctrl-C; more: deploy/cluster.sh --help
 	@NODES=$(NODES) deploy/cluster.sh
@@ -67,6 +78,8 @@ test-go: deps $(TOOLS)/gotestsum ## the tests in Go
 	cd test/s3 && $(GO) test -timeout 10m ./... # another one: a real S3-compatible server
 	cd test/acme && $(GO) test -timeout 5m ./... # another one: a real authority for certificates
 	cd test/otlp && $(GO) test -timeout 5m ./... # and another one: what a collector of OpenTelemetry reads
+	cd test/deploy && $(GO) test -timeout 10m ./... # and another one: Helm, Prometheus and actionlint read our files
+	cd tools/release && $(GO) test -timeout 10m ./... # and the tool that makes releases; make test-release tries out a whole one
 
 # The SDK in TypeScript: installs what its tests need, from its lock file, and runs them; the scenarios of
 # sdk/conformance among them, against bin/skein-lab. Needs Node 20 or later.
@@ -115,6 +128,16 @@ test-fuzz: ## every fuzz target for FUZZTIME
 OLDER ?= 9110a66
 test-older: build ## a client built from the commit OLDER against this server: it works, or is told version_unsupported
 	$(GO) run ./test/older --bin bin/skein --commit $(OLDER)
+
+# A second build in another directory, with a build cache of its own, must give the same bytes; then what came out is tried
+# out: the programs, the image in a chroot, the packages. Needs root for the chroot. Twice 20 minutes on two cores.
+test-release: release ## a release built twice, compared and tried out; needs root
+	$(GO) run -C tools/release ./tryout --root ../.. --release ../../bin/release --platforms "$(PLATFORMS_RELEASED)" $(TRYOUT_FLAGS)
+
+# NEWCOMER="--env GOPROXY=… --ca FILE" for a network of one's own: go run ./test/newcomer --help
+NEWCOMER ?=
+test-newcomer: ## the README on a bare Debian (debootstrap), timed: clone, make run, register, first message; needs root and debootstrap
+	$(GO) run ./test/newcomer $(NEWCOMER)
 
 # Needs Python 3 and, the first time, the package registry.
 SCHEMATIME ?= 300
