@@ -5,11 +5,14 @@
 // Run in web/, after `npm run build`.
 import { createRequire } from "node:module"
 import { readFileSync } from "node:fs"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { pathToFileURL } from "node:url"
 
 const require = createRequire(join(process.cwd(), "package.json"))
-const { build } = await import(pathToFileURL(join(require.resolve("vite/package.json"), "..", "dist/node/index.js")))
+const vite = dirname(require.resolve("vite/package.json"))
+const { build } = await import(pathToFileURL(join(vite, "dist/node/index.js")))
+// The bundler lies beside vite, or in it.
+const rolldown = () => dirname(createRequire(join(vite, "package.json")).resolve("rolldown/package.json"))
 
 const dirs = new Set()
 for (const configFile of ["vite.config.ts", "vite.sw.config.ts", "vite.widget.config.ts"]) {
@@ -19,8 +22,8 @@ for (const configFile of ["vite.config.ts", "vite.sw.config.ts", "vite.widget.co
       const at = file.lastIndexOf("node_modules/")
       if (at >= 0) dirs.add(file.slice(0, at) + "node_modules/" + file.slice(at + 13).split("/").slice(0, file[at + 13] === "@" ? 2 : 1).join("/"))
       // Helpers that the bundler writes into the bundle are its own code.
-      else if (id.startsWith("\0vite/")) dirs.add(join(process.cwd(), "node_modules/vite"))
-      else if (id.startsWith("\0rolldown/")) dirs.add(join(process.cwd(), "node_modules/rolldown"))
+      else if (id.startsWith("\0vite/")) dirs.add(vite)
+      else if (id.startsWith("\0rolldown/")) dirs.add(rolldown())
     }
   }
 }

@@ -25,7 +25,6 @@ export const sections = [
       { from: "docs/skein.toml", to: "settings.md", title: "Settings" },
       { from: "docs/login-providers.md", to: "login-providers.md", title: "Login providers" },
       { from: "docs/push.md", to: "push.md", title: "Push" },
-      { from: "docs/migration.md", to: "migration.md", title: "Migration" },
       { from: "docs/export.md", to: "export.md", title: "Exports" },
       { from: "docs/permissions.md", to: "permissions.md", title: "Permissions" },
       { from: "docs/blocks.md", to: "blocks.md", title: "Blocks" },
