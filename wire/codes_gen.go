@@ -98,6 +98,8 @@ const (
 	CodeTotpRequired Code = "totp_required"
 	// The server's scanner found something harmful in the upload; it was thrown away.
 	CodeInfected Code = "infected"
+	// The deployment does not allow what this says; it does not tell what of it. Nothing was stored.
+	CodeFiltered Code = "filtered"
 )
 
 // Action is what a client does about a code.
@@ -174,6 +176,7 @@ func Codes() []CodeInfo {
 		{CodePartMissing, 4814, 409, ActionFix},
 		{CodeTotpRequired, 4815, 401, ActionFix},
 		{CodeInfected, 4816, 422, ActionFix},
+		{CodeFiltered, 4817, 422, ActionFix},
 	}
 }
 
@@ -272,6 +275,8 @@ func (c Code) Info() CodeInfo {
 		return CodeInfo{c, 4815, 401, ActionFix}
 	case CodeInfected:
 		return CodeInfo{c, 4816, 422, ActionFix}
+	case CodeFiltered:
+		return CodeInfo{c, 4817, 422, ActionFix}
 	}
 	return CodeInfo{c, 4204, 500, ActionReconnect}
 }

@@ -9,7 +9,7 @@ type ClientMessage interface {
 // ServerMessage is what a ServerFrame can carry.
 type ServerMessage interface {
 	*Welcome | *SendAck | *SendError | *Push | *Receipt | *SyncDelta | *Range | *Typing | *Presence | *MyState | *Result |
-		*Pong | *Ping | *Heads | *Resync | *Kick | *GoAway | *Error | *Signal | *Renewed | *Part | *Floor
+		*Pong | *Ping | *Heads | *Resync | *Kick | *GoAway | *Error | *Signal | *Renewed | *Part | *Floor | *Announcements
 }
 
 // NewClientFrame puts a message into its frame.
@@ -98,6 +98,8 @@ func NewServerFrame[M ServerMessage](message M) *ServerFrame {
 		return &ServerFrame{Frame: &ServerFrame_Part{Part: m}}
 	case *Floor:
 		return &ServerFrame{Frame: &ServerFrame_Floor{Floor: m}}
+	case *Announcements:
+		return &ServerFrame{Frame: &ServerFrame_Announcements{Announcements: m}}
 	case *Renewed:
 		return &ServerFrame{Frame: &ServerFrame_Renewed{Renewed: m}}
 	}

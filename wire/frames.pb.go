@@ -188,6 +188,56 @@ func (PushLevel) EnumDescriptor() ([]byte, []int) {
 	return file_skein_v1_frames_proto_rawDescGZIP(), []int{2}
 }
 
+type AnnouncementLevel int32
+
+const (
+	AnnouncementLevel_ANNOUNCEMENT_LEVEL_UNSPECIFIED AnnouncementLevel = 0
+	AnnouncementLevel_ANNOUNCEMENT_LEVEL_INFO        AnnouncementLevel = 1
+	// Something that users should act on, or that will disturb them.
+	AnnouncementLevel_ANNOUNCEMENT_LEVEL_WARNING AnnouncementLevel = 2
+)
+
+// Enum value maps for AnnouncementLevel.
+var (
+	AnnouncementLevel_name = map[int32]string{
+		0: "ANNOUNCEMENT_LEVEL_UNSPECIFIED",
+		1: "ANNOUNCEMENT_LEVEL_INFO",
+		2: "ANNOUNCEMENT_LEVEL_WARNING",
+	}
+	AnnouncementLevel_value = map[string]int32{
+		"ANNOUNCEMENT_LEVEL_UNSPECIFIED": 0,
+		"ANNOUNCEMENT_LEVEL_INFO":        1,
+		"ANNOUNCEMENT_LEVEL_WARNING":     2,
+	}
+)
+
+func (x AnnouncementLevel) Enum() *AnnouncementLevel {
+	p := new(AnnouncementLevel)
+	*p = x
+	return p
+}
+
+func (x AnnouncementLevel) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (AnnouncementLevel) Descriptor() protoreflect.EnumDescriptor {
+	return file_skein_v1_frames_proto_enumTypes[3].Descriptor()
+}
+
+func (AnnouncementLevel) Type() protoreflect.EnumType {
+	return &file_skein_v1_frames_proto_enumTypes[3]
+}
+
+func (x AnnouncementLevel) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use AnnouncementLevel.Descriptor instead.
+func (AnnouncementLevel) EnumDescriptor() ([]byte, []int) {
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{3}
+}
+
 // Client → server.
 type ClientFrame struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -538,6 +588,7 @@ type ServerFrame struct {
 	//	*ServerFrame_Renewed
 	//	*ServerFrame_Part
 	//	*ServerFrame_Floor
+	//	*ServerFrame_Announcements
 	Frame         isServerFrame_Frame `protobuf_oneof:"frame"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -778,6 +829,15 @@ func (x *ServerFrame) GetFloor() *Floor {
 	return nil
 }
 
+func (x *ServerFrame) GetAnnouncements() *Announcements {
+	if x != nil {
+		if x, ok := x.Frame.(*ServerFrame_Announcements); ok {
+			return x.Announcements
+		}
+	}
+	return nil
+}
+
 type isServerFrame_Frame interface {
 	isServerFrame_Frame()
 }
@@ -870,6 +930,10 @@ type ServerFrame_Floor struct {
 	Floor *Floor `protobuf:"bytes,22,opt,name=floor,proto3,oneof"`
 }
 
+type ServerFrame_Announcements struct {
+	Announcements *Announcements `protobuf:"bytes,23,opt,name=announcements,proto3,oneof"`
+}
+
 func (*ServerFrame_Welcome) isServerFrame_Frame() {}
 
 func (*ServerFrame_SendAck) isServerFrame_Frame() {}
@@ -913,6 +977,8 @@ func (*ServerFrame_Renewed) isServerFrame_Frame() {}
 func (*ServerFrame_Part) isServerFrame_Frame() {}
 
 func (*ServerFrame_Floor) isServerFrame_Frame() {}
+
+func (*ServerFrame_Announcements) isServerFrame_Frame() {}
 
 // One installation of a client.
 type Device struct {
@@ -1099,7 +1165,9 @@ type Welcome struct {
 	// When the token's time is over and the connection ends with `token_expired`, unless it is renewed (Renew) before.
 	TokenExpiresAtMs int64 `protobuf:"varint,9,opt,name=token_expires_at_ms,json=tokenExpiresAtMs,proto3" json:"token_expires_at_ms,omitempty"`
 	// The revision of the deployment's stickers and custom emoji, as this node knows it; 0: there never were any, or this node does not tell. SPEC §4.35.
-	Stickers      uint64 `protobuf:"varint,10,opt,name=stickers,proto3" json:"stickers,omitempty"`
+	Stickers uint64 `protobuf:"varint,10,opt,name=stickers,proto3" json:"stickers,omitempty"`
+	// The revision of what the deployment announces, as this node knows it; 0: nothing was ever announced, or this node does not know it. SPEC §3.25.
+	Announcements uint64 `protobuf:"varint,11,opt,name=announcements,proto3" json:"announcements,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1200,6 +1268,13 @@ func (x *Welcome) GetTokenExpiresAtMs() int64 {
 func (x *Welcome) GetStickers() uint64 {
 	if x != nil {
 		return x.Stickers
+	}
+	return 0
+}
+
+func (x *Welcome) GetAnnouncements() uint64 {
+	if x != nil {
+		return x.Announcements
 	}
 	return 0
 }
@@ -4659,6 +4734,210 @@ func (x *Error) GetTicket() string {
 	return ""
 }
 
+// What the deployment announces to everybody, all of it, in the place of what was told before. Pushed when it changes. SPEC §3.25.
+type Announcements struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Revision uint64                 `protobuf:"varint,1,opt,name=revision,proto3" json:"revision,omitempty"`
+	// The newest first; at most 10.
+	Announcements []*Announcement `protobuf:"bytes,2,rep,name=announcements,proto3" json:"announcements,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Announcements) Reset() {
+	*x = Announcements{}
+	mi := &file_skein_v1_frames_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Announcements) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Announcements) ProtoMessage() {}
+
+func (x *Announcements) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_frames_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Announcements.ProtoReflect.Descriptor instead.
+func (*Announcements) Descriptor() ([]byte, []int) {
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *Announcements) GetRevision() uint64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+func (x *Announcements) GetAnnouncements() []*Announcement {
+	if x != nil {
+		return x.Announcements
+	}
+	return nil
+}
+
+type Announcement struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Level AnnouncementLevel      `protobuf:"varint,2,opt,name=level,proto3,enum=skein.v1.AnnouncementLevel" json:"level,omitempty"`
+	// For who finds none of their languages in `texts`: 1 to 1,000 characters, of several lines.
+	Text string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
+	// The same in other languages, at most 10.
+	Texts       []*AnnouncementText `protobuf:"bytes,4,rep,name=texts,proto3" json:"texts,omitempty"`
+	CreatedAtMs int64               `protobuf:"varint,5,opt,name=created_at_ms,json=createdAtMs,proto3" json:"created_at_ms,omitempty"`
+	// A client shows it until then; 0: until it is withdrawn.
+	UntilMs int64 `protobuf:"varint,6,opt,name=until_ms,json=untilMs,proto3" json:"until_ms,omitempty"`
+	// A user may put it away; the client remembers the id.
+	Dismissible   bool `protobuf:"varint,7,opt,name=dismissible,proto3" json:"dismissible,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Announcement) Reset() {
+	*x = Announcement{}
+	mi := &file_skein_v1_frames_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Announcement) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Announcement) ProtoMessage() {}
+
+func (x *Announcement) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_frames_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Announcement.ProtoReflect.Descriptor instead.
+func (*Announcement) Descriptor() ([]byte, []int) {
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{49}
+}
+
+func (x *Announcement) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Announcement) GetLevel() AnnouncementLevel {
+	if x != nil {
+		return x.Level
+	}
+	return AnnouncementLevel_ANNOUNCEMENT_LEVEL_UNSPECIFIED
+}
+
+func (x *Announcement) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *Announcement) GetTexts() []*AnnouncementText {
+	if x != nil {
+		return x.Texts
+	}
+	return nil
+}
+
+func (x *Announcement) GetCreatedAtMs() int64 {
+	if x != nil {
+		return x.CreatedAtMs
+	}
+	return 0
+}
+
+func (x *Announcement) GetUntilMs() int64 {
+	if x != nil {
+		return x.UntilMs
+	}
+	return 0
+}
+
+func (x *Announcement) GetDismissible() bool {
+	if x != nil {
+		return x.Dismissible
+	}
+	return false
+}
+
+type AnnouncementText struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A tag of BCP 47, as `de` or `zh-Hans`.
+	Language string `protobuf:"bytes,1,opt,name=language,proto3" json:"language,omitempty"`
+	// 1 to 1,000 characters, of several lines.
+	Text          string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AnnouncementText) Reset() {
+	*x = AnnouncementText{}
+	mi := &file_skein_v1_frames_proto_msgTypes[50]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AnnouncementText) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AnnouncementText) ProtoMessage() {}
+
+func (x *AnnouncementText) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_frames_proto_msgTypes[50]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AnnouncementText.ProtoReflect.Descriptor instead.
+func (*AnnouncementText) Descriptor() ([]byte, []int) {
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{50}
+}
+
+func (x *AnnouncementText) GetLanguage() string {
+	if x != nil {
+		return x.Language
+	}
+	return ""
+}
+
+func (x *AnnouncementText) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
 var File_skein_v1_frames_proto protoreflect.FileDescriptor
 
 const file_skein_v1_frames_proto_rawDesc = "" +
@@ -4685,7 +4964,7 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"background\x18\x10 \x01(\v2\x14.skein.v1.BackgroundH\x00R\n" +
 	"background\x12'\n" +
 	"\x05amend\x18\x11 \x01(\v2\x0f.skein.v1.AmendH\x00R\x05amendB\a\n" +
-	"\x05frame\"\xe0\a\n" +
+	"\x05frame\"\xa1\b\n" +
 	"\vServerFrame\x12-\n" +
 	"\awelcome\x18\x01 \x01(\v2\x11.skein.v1.WelcomeH\x00R\awelcome\x12.\n" +
 	"\bsend_ack\x18\x02 \x01(\v2\x11.skein.v1.SendAckH\x00R\asendAck\x124\n" +
@@ -4711,7 +4990,8 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x06signal\x18\x13 \x01(\v2\x10.skein.v1.SignalH\x00R\x06signal\x12-\n" +
 	"\arenewed\x18\x14 \x01(\v2\x11.skein.v1.RenewedH\x00R\arenewed\x12$\n" +
 	"\x04part\x18\x15 \x01(\v2\x0e.skein.v1.PartH\x00R\x04part\x12'\n" +
-	"\x05floor\x18\x16 \x01(\v2\x0f.skein.v1.FloorH\x00R\x05floorB\a\n" +
+	"\x05floor\x18\x16 \x01(\v2\x0f.skein.v1.FloorH\x00R\x05floor\x12?\n" +
+	"\rannouncements\x18\x17 \x01(\v2\x17.skein.v1.AnnouncementsH\x00R\rannouncementsB\a\n" +
 	"\x05frame\"Y\n" +
 	"\x06Device\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12+\n" +
@@ -4729,7 +5009,7 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\aidle_ms\x18\a \x01(\rR\x06idleMs\x12\x1e\n" +
 	"\n" +
 	"background\x18\b \x01(\bR\n" +
-	"background\"\xdb\x02\n" +
+	"background\"\x81\x03\n" +
 	"\aWelcome\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x12\n" +
 	"\x04user\x18\x02 \x01(\tR\x04user\x12\x18\n" +
@@ -4743,7 +5023,8 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"connection\x12-\n" +
 	"\x13token_expires_at_ms\x18\t \x01(\x03R\x10tokenExpiresAtMs\x12\x1a\n" +
 	"\bstickers\x18\n" +
-	" \x01(\x04R\bstickers\"\\\n" +
+	" \x01(\x04R\bstickers\x12$\n" +
+	"\rannouncements\x18\v \x01(\x04R\rannouncements\"\\\n" +
 	"\tHeartbeat\x12\x17\n" +
 	"\aidle_ms\x18\x01 \x01(\rR\x06idleMs\x12\x1d\n" +
 	"\n" +
@@ -5024,7 +5305,21 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\fconversation\x18\x06 \x01(\tR\fconversation\x12\x1f\n" +
 	"\vcode_number\x18\a \x01(\rR\n" +
 	"codeNumber\x12\x16\n" +
-	"\x06ticket\x18\b \x01(\tR\x06ticket*\xa4\x01\n" +
+	"\x06ticket\x18\b \x01(\tR\x06ticket\"i\n" +
+	"\rAnnouncements\x12\x1a\n" +
+	"\brevision\x18\x01 \x01(\x04R\brevision\x12<\n" +
+	"\rannouncements\x18\x02 \x03(\v2\x16.skein.v1.AnnouncementR\rannouncements\"\xf8\x01\n" +
+	"\fAnnouncement\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x121\n" +
+	"\x05level\x18\x02 \x01(\x0e2\x1b.skein.v1.AnnouncementLevelR\x05level\x12\x12\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text\x120\n" +
+	"\x05texts\x18\x04 \x03(\v2\x1a.skein.v1.AnnouncementTextR\x05texts\x12\"\n" +
+	"\rcreated_at_ms\x18\x05 \x01(\x03R\vcreatedAtMs\x12\x19\n" +
+	"\buntil_ms\x18\x06 \x01(\x03R\auntilMs\x12 \n" +
+	"\vdismissible\x18\a \x01(\bR\vdismissible\"B\n" +
+	"\x10AnnouncementText\x12\x1a\n" +
+	"\blanguage\x18\x01 \x01(\tR\blanguage\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text*\xa4\x01\n" +
 	"\vDeviceClass\x12\x1c\n" +
 	"\x18DEVICE_CLASS_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12DEVICE_CLASS_PHONE\x10\x01\x12\x17\n" +
@@ -5040,7 +5335,11 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x16PUSH_LEVEL_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0ePUSH_LEVEL_ALL\x10\x01\x12\x17\n" +
 	"\x13PUSH_LEVEL_MENTIONS\x10\x02\x12\x13\n" +
-	"\x0fPUSH_LEVEL_NONE\x10\x03B%Z#github.com/skein-im/skein/wire;wireb\x06proto3"
+	"\x0fPUSH_LEVEL_NONE\x10\x03*t\n" +
+	"\x11AnnouncementLevel\x12\"\n" +
+	"\x1eANNOUNCEMENT_LEVEL_UNSPECIFIED\x10\x00\x12\x1b\n" +
+	"\x17ANNOUNCEMENT_LEVEL_INFO\x10\x01\x12\x1e\n" +
+	"\x1aANNOUNCEMENT_LEVEL_WARNING\x10\x02B%Z#github.com/skein-im/skein/wire;wireb\x06proto3"
 
 var (
 	file_skein_v1_frames_proto_rawDescOnce sync.Once
@@ -5054,166 +5353,174 @@ func file_skein_v1_frames_proto_rawDescGZIP() []byte {
 	return file_skein_v1_frames_proto_rawDescData
 }
 
-var file_skein_v1_frames_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_skein_v1_frames_proto_msgTypes = make([]protoimpl.MessageInfo, 50)
+var file_skein_v1_frames_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_skein_v1_frames_proto_msgTypes = make([]protoimpl.MessageInfo, 53)
 var file_skein_v1_frames_proto_goTypes = []any{
 	(DeviceClass)(0),          // 0: skein.v1.DeviceClass
 	(ThreadFollow)(0),         // 1: skein.v1.ThreadFollow
 	(PushLevel)(0),            // 2: skein.v1.PushLevel
-	(*ClientFrame)(nil),       // 3: skein.v1.ClientFrame
-	(*ServerFrame)(nil),       // 4: skein.v1.ServerFrame
-	(*Device)(nil),            // 5: skein.v1.Device
-	(*Hello)(nil),             // 6: skein.v1.Hello
-	(*Welcome)(nil),           // 7: skein.v1.Welcome
-	(*Heartbeat)(nil),         // 8: skein.v1.Heartbeat
-	(*Limits)(nil),            // 9: skein.v1.Limits
-	(*Rate)(nil),              // 10: skein.v1.Rate
-	(*Send)(nil),              // 11: skein.v1.Send
-	(*Amend)(nil),             // 12: skein.v1.Amend
-	(*Edit)(nil),              // 13: skein.v1.Edit
-	(*SendAck)(nil),           // 14: skein.v1.SendAck
-	(*SendError)(nil),         // 15: skein.v1.SendError
-	(*Received)(nil),          // 16: skein.v1.Received
-	(*Read)(nil),              // 17: skein.v1.Read
-	(*Receipt)(nil),           // 18: skein.v1.Receipt
-	(*Push)(nil),              // 19: skein.v1.Push
-	(*Sync)(nil),              // 20: skein.v1.Sync
-	(*SyncDelta)(nil),         // 21: skein.v1.SyncDelta
-	(*ConversationState)(nil), // 22: skein.v1.ConversationState
-	(*Lifetime)(nil),          // 23: skein.v1.Lifetime
-	(*ThreadMark)(nil),        // 24: skein.v1.ThreadMark
-	(*MyState)(nil),           // 25: skein.v1.MyState
-	(*SeqRange)(nil),          // 26: skein.v1.SeqRange
-	(*Window)(nil),            // 27: skein.v1.Window
-	(*Pull)(nil),              // 28: skein.v1.Pull
-	(*Pulls)(nil),             // 29: skein.v1.Pulls
-	(*Range)(nil),             // 30: skein.v1.Range
-	(*Typing)(nil),            // 31: skein.v1.Typing
-	(*Part)(nil),              // 32: skein.v1.Part
-	(*Signal)(nil),            // 33: skein.v1.Signal
-	(*Renew)(nil),             // 34: skein.v1.Renew
-	(*Renewed)(nil),           // 35: skein.v1.Renewed
-	(*Background)(nil),        // 36: skein.v1.Background
-	(*WatchPresence)(nil),     // 37: skein.v1.WatchPresence
-	(*Presence)(nil),          // 38: skein.v1.Presence
-	(*Call)(nil),              // 39: skein.v1.Call
-	(*Result)(nil),            // 40: skein.v1.Result
-	(*Ping)(nil),              // 41: skein.v1.Ping
-	(*Pong)(nil),              // 42: skein.v1.Pong
-	(*Heads)(nil),             // 43: skein.v1.Heads
-	(*Head)(nil),              // 44: skein.v1.Head
-	(*Floor)(nil),             // 45: skein.v1.Floor
-	(*Resync)(nil),            // 46: skein.v1.Resync
-	(*Kick)(nil),              // 47: skein.v1.Kick
-	(*GoAway)(nil),            // 48: skein.v1.GoAway
-	(*Bye)(nil),               // 49: skein.v1.Bye
-	(*Error)(nil),             // 50: skein.v1.Error
-	nil,                       // 51: skein.v1.Send.ExtraEntry
-	nil,                       // 52: skein.v1.Edit.ExtraEntry
-	(*Content)(nil),           // 53: skein.v1.Content
-	(*Poll)(nil),              // 54: skein.v1.Poll
-	(GroupMention)(0),         // 55: skein.v1.GroupMention
-	(*React)(nil),             // 56: skein.v1.React
-	(*Vote)(nil),              // 57: skein.v1.Vote
-	(*PollEnd)(nil),           // 58: skein.v1.PollEnd
-	(*Pin)(nil),               // 59: skein.v1.Pin
-	(*Entry)(nil),             // 60: skein.v1.Entry
-	(*Newest)(nil),            // 61: skein.v1.Newest
-	(*structpb.Struct)(nil),   // 62: google.protobuf.Struct
+	(AnnouncementLevel)(0),    // 3: skein.v1.AnnouncementLevel
+	(*ClientFrame)(nil),       // 4: skein.v1.ClientFrame
+	(*ServerFrame)(nil),       // 5: skein.v1.ServerFrame
+	(*Device)(nil),            // 6: skein.v1.Device
+	(*Hello)(nil),             // 7: skein.v1.Hello
+	(*Welcome)(nil),           // 8: skein.v1.Welcome
+	(*Heartbeat)(nil),         // 9: skein.v1.Heartbeat
+	(*Limits)(nil),            // 10: skein.v1.Limits
+	(*Rate)(nil),              // 11: skein.v1.Rate
+	(*Send)(nil),              // 12: skein.v1.Send
+	(*Amend)(nil),             // 13: skein.v1.Amend
+	(*Edit)(nil),              // 14: skein.v1.Edit
+	(*SendAck)(nil),           // 15: skein.v1.SendAck
+	(*SendError)(nil),         // 16: skein.v1.SendError
+	(*Received)(nil),          // 17: skein.v1.Received
+	(*Read)(nil),              // 18: skein.v1.Read
+	(*Receipt)(nil),           // 19: skein.v1.Receipt
+	(*Push)(nil),              // 20: skein.v1.Push
+	(*Sync)(nil),              // 21: skein.v1.Sync
+	(*SyncDelta)(nil),         // 22: skein.v1.SyncDelta
+	(*ConversationState)(nil), // 23: skein.v1.ConversationState
+	(*Lifetime)(nil),          // 24: skein.v1.Lifetime
+	(*ThreadMark)(nil),        // 25: skein.v1.ThreadMark
+	(*MyState)(nil),           // 26: skein.v1.MyState
+	(*SeqRange)(nil),          // 27: skein.v1.SeqRange
+	(*Window)(nil),            // 28: skein.v1.Window
+	(*Pull)(nil),              // 29: skein.v1.Pull
+	(*Pulls)(nil),             // 30: skein.v1.Pulls
+	(*Range)(nil),             // 31: skein.v1.Range
+	(*Typing)(nil),            // 32: skein.v1.Typing
+	(*Part)(nil),              // 33: skein.v1.Part
+	(*Signal)(nil),            // 34: skein.v1.Signal
+	(*Renew)(nil),             // 35: skein.v1.Renew
+	(*Renewed)(nil),           // 36: skein.v1.Renewed
+	(*Background)(nil),        // 37: skein.v1.Background
+	(*WatchPresence)(nil),     // 38: skein.v1.WatchPresence
+	(*Presence)(nil),          // 39: skein.v1.Presence
+	(*Call)(nil),              // 40: skein.v1.Call
+	(*Result)(nil),            // 41: skein.v1.Result
+	(*Ping)(nil),              // 42: skein.v1.Ping
+	(*Pong)(nil),              // 43: skein.v1.Pong
+	(*Heads)(nil),             // 44: skein.v1.Heads
+	(*Head)(nil),              // 45: skein.v1.Head
+	(*Floor)(nil),             // 46: skein.v1.Floor
+	(*Resync)(nil),            // 47: skein.v1.Resync
+	(*Kick)(nil),              // 48: skein.v1.Kick
+	(*GoAway)(nil),            // 49: skein.v1.GoAway
+	(*Bye)(nil),               // 50: skein.v1.Bye
+	(*Error)(nil),             // 51: skein.v1.Error
+	(*Announcements)(nil),     // 52: skein.v1.Announcements
+	(*Announcement)(nil),      // 53: skein.v1.Announcement
+	(*AnnouncementText)(nil),  // 54: skein.v1.AnnouncementText
+	nil,                       // 55: skein.v1.Send.ExtraEntry
+	nil,                       // 56: skein.v1.Edit.ExtraEntry
+	(*Content)(nil),           // 57: skein.v1.Content
+	(*Poll)(nil),              // 58: skein.v1.Poll
+	(GroupMention)(0),         // 59: skein.v1.GroupMention
+	(*React)(nil),             // 60: skein.v1.React
+	(*Vote)(nil),              // 61: skein.v1.Vote
+	(*PollEnd)(nil),           // 62: skein.v1.PollEnd
+	(*Pin)(nil),               // 63: skein.v1.Pin
+	(*Entry)(nil),             // 64: skein.v1.Entry
+	(*Newest)(nil),            // 65: skein.v1.Newest
+	(*structpb.Struct)(nil),   // 66: google.protobuf.Struct
 }
 var file_skein_v1_frames_proto_depIdxs = []int32{
-	6,  // 0: skein.v1.ClientFrame.hello:type_name -> skein.v1.Hello
-	11, // 1: skein.v1.ClientFrame.send:type_name -> skein.v1.Send
-	16, // 2: skein.v1.ClientFrame.received:type_name -> skein.v1.Received
-	17, // 3: skein.v1.ClientFrame.read:type_name -> skein.v1.Read
-	20, // 4: skein.v1.ClientFrame.sync:type_name -> skein.v1.Sync
-	28, // 5: skein.v1.ClientFrame.pull:type_name -> skein.v1.Pull
-	31, // 6: skein.v1.ClientFrame.typing:type_name -> skein.v1.Typing
-	37, // 7: skein.v1.ClientFrame.watch_presence:type_name -> skein.v1.WatchPresence
-	39, // 8: skein.v1.ClientFrame.call:type_name -> skein.v1.Call
-	41, // 9: skein.v1.ClientFrame.ping:type_name -> skein.v1.Ping
-	42, // 10: skein.v1.ClientFrame.pong:type_name -> skein.v1.Pong
-	49, // 11: skein.v1.ClientFrame.bye:type_name -> skein.v1.Bye
-	29, // 12: skein.v1.ClientFrame.pulls:type_name -> skein.v1.Pulls
-	33, // 13: skein.v1.ClientFrame.signal:type_name -> skein.v1.Signal
-	34, // 14: skein.v1.ClientFrame.renew:type_name -> skein.v1.Renew
-	36, // 15: skein.v1.ClientFrame.background:type_name -> skein.v1.Background
-	12, // 16: skein.v1.ClientFrame.amend:type_name -> skein.v1.Amend
-	7,  // 17: skein.v1.ServerFrame.welcome:type_name -> skein.v1.Welcome
-	14, // 18: skein.v1.ServerFrame.send_ack:type_name -> skein.v1.SendAck
-	15, // 19: skein.v1.ServerFrame.send_error:type_name -> skein.v1.SendError
-	19, // 20: skein.v1.ServerFrame.push:type_name -> skein.v1.Push
-	18, // 21: skein.v1.ServerFrame.receipt:type_name -> skein.v1.Receipt
-	21, // 22: skein.v1.ServerFrame.sync_delta:type_name -> skein.v1.SyncDelta
-	30, // 23: skein.v1.ServerFrame.range:type_name -> skein.v1.Range
-	31, // 24: skein.v1.ServerFrame.typing:type_name -> skein.v1.Typing
-	38, // 25: skein.v1.ServerFrame.presence:type_name -> skein.v1.Presence
-	40, // 26: skein.v1.ServerFrame.result:type_name -> skein.v1.Result
-	42, // 27: skein.v1.ServerFrame.pong:type_name -> skein.v1.Pong
-	41, // 28: skein.v1.ServerFrame.ping:type_name -> skein.v1.Ping
-	43, // 29: skein.v1.ServerFrame.heads:type_name -> skein.v1.Heads
-	46, // 30: skein.v1.ServerFrame.resync:type_name -> skein.v1.Resync
-	47, // 31: skein.v1.ServerFrame.kick:type_name -> skein.v1.Kick
-	48, // 32: skein.v1.ServerFrame.go_away:type_name -> skein.v1.GoAway
-	50, // 33: skein.v1.ServerFrame.error:type_name -> skein.v1.Error
-	25, // 34: skein.v1.ServerFrame.my_state:type_name -> skein.v1.MyState
-	33, // 35: skein.v1.ServerFrame.signal:type_name -> skein.v1.Signal
-	35, // 36: skein.v1.ServerFrame.renewed:type_name -> skein.v1.Renewed
-	32, // 37: skein.v1.ServerFrame.part:type_name -> skein.v1.Part
-	45, // 38: skein.v1.ServerFrame.floor:type_name -> skein.v1.Floor
-	0,  // 39: skein.v1.Device.class:type_name -> skein.v1.DeviceClass
-	5,  // 40: skein.v1.Hello.device:type_name -> skein.v1.Device
-	20, // 41: skein.v1.Hello.sync:type_name -> skein.v1.Sync
-	8,  // 42: skein.v1.Welcome.heartbeat:type_name -> skein.v1.Heartbeat
-	9,  // 43: skein.v1.Welcome.limits:type_name -> skein.v1.Limits
-	10, // 44: skein.v1.Limits.sends:type_name -> skein.v1.Rate
-	10, // 45: skein.v1.Limits.marks:type_name -> skein.v1.Rate
-	10, // 46: skein.v1.Limits.reads:type_name -> skein.v1.Rate
-	10, // 47: skein.v1.Limits.calls:type_name -> skein.v1.Rate
-	10, // 48: skein.v1.Limits.signals:type_name -> skein.v1.Rate
-	53, // 49: skein.v1.Send.content:type_name -> skein.v1.Content
-	51, // 50: skein.v1.Send.extra:type_name -> skein.v1.Send.ExtraEntry
-	54, // 51: skein.v1.Send.poll:type_name -> skein.v1.Poll
-	55, // 52: skein.v1.Send.group_mention:type_name -> skein.v1.GroupMention
-	13, // 53: skein.v1.Amend.edit:type_name -> skein.v1.Edit
-	56, // 54: skein.v1.Amend.react:type_name -> skein.v1.React
-	57, // 55: skein.v1.Amend.vote:type_name -> skein.v1.Vote
-	58, // 56: skein.v1.Amend.end_poll:type_name -> skein.v1.PollEnd
-	59, // 57: skein.v1.Amend.pin:type_name -> skein.v1.Pin
-	53, // 58: skein.v1.Edit.content:type_name -> skein.v1.Content
-	52, // 59: skein.v1.Edit.extra:type_name -> skein.v1.Edit.ExtraEntry
-	55, // 60: skein.v1.Edit.group_mention:type_name -> skein.v1.GroupMention
-	50, // 61: skein.v1.SendError.error:type_name -> skein.v1.Error
-	60, // 62: skein.v1.Push.entries:type_name -> skein.v1.Entry
-	61, // 63: skein.v1.Sync.newest:type_name -> skein.v1.Newest
-	22, // 64: skein.v1.SyncDelta.conversations:type_name -> skein.v1.ConversationState
-	50, // 65: skein.v1.SyncDelta.error:type_name -> skein.v1.Error
-	60, // 66: skein.v1.ConversationState.entries:type_name -> skein.v1.Entry
-	27, // 67: skein.v1.ConversationState.earlier:type_name -> skein.v1.Window
-	60, // 68: skein.v1.ConversationState.touched:type_name -> skein.v1.Entry
-	61, // 69: skein.v1.ConversationState.last:type_name -> skein.v1.Newest
-	25, // 70: skein.v1.ConversationState.mine:type_name -> skein.v1.MyState
-	23, // 71: skein.v1.ConversationState.lifetimes:type_name -> skein.v1.Lifetime
-	1,  // 72: skein.v1.ThreadMark.follow:type_name -> skein.v1.ThreadFollow
-	26, // 73: skein.v1.MyState.deleted:type_name -> skein.v1.SeqRange
-	24, // 74: skein.v1.MyState.threads:type_name -> skein.v1.ThreadMark
-	2,  // 75: skein.v1.MyState.push_level:type_name -> skein.v1.PushLevel
-	28, // 76: skein.v1.Pulls.pulls:type_name -> skein.v1.Pull
-	60, // 77: skein.v1.Range.entries:type_name -> skein.v1.Entry
-	50, // 78: skein.v1.Range.error:type_name -> skein.v1.Error
-	60, // 79: skein.v1.Range.touched:type_name -> skein.v1.Entry
-	61, // 80: skein.v1.Range.last:type_name -> skein.v1.Newest
-	62, // 81: skein.v1.Call.json:type_name -> google.protobuf.Struct
-	62, // 82: skein.v1.Result.json:type_name -> google.protobuf.Struct
-	50, // 83: skein.v1.Result.error:type_name -> skein.v1.Error
-	44, // 84: skein.v1.Heads.heads:type_name -> skein.v1.Head
-	50, // 85: skein.v1.Kick.error:type_name -> skein.v1.Error
-	5,  // 86: skein.v1.Kick.by:type_name -> skein.v1.Device
-	87, // [87:87] is the sub-list for method output_type
-	87, // [87:87] is the sub-list for method input_type
-	87, // [87:87] is the sub-list for extension type_name
-	87, // [87:87] is the sub-list for extension extendee
-	0,  // [0:87] is the sub-list for field type_name
+	7,  // 0: skein.v1.ClientFrame.hello:type_name -> skein.v1.Hello
+	12, // 1: skein.v1.ClientFrame.send:type_name -> skein.v1.Send
+	17, // 2: skein.v1.ClientFrame.received:type_name -> skein.v1.Received
+	18, // 3: skein.v1.ClientFrame.read:type_name -> skein.v1.Read
+	21, // 4: skein.v1.ClientFrame.sync:type_name -> skein.v1.Sync
+	29, // 5: skein.v1.ClientFrame.pull:type_name -> skein.v1.Pull
+	32, // 6: skein.v1.ClientFrame.typing:type_name -> skein.v1.Typing
+	38, // 7: skein.v1.ClientFrame.watch_presence:type_name -> skein.v1.WatchPresence
+	40, // 8: skein.v1.ClientFrame.call:type_name -> skein.v1.Call
+	42, // 9: skein.v1.ClientFrame.ping:type_name -> skein.v1.Ping
+	43, // 10: skein.v1.ClientFrame.pong:type_name -> skein.v1.Pong
+	50, // 11: skein.v1.ClientFrame.bye:type_name -> skein.v1.Bye
+	30, // 12: skein.v1.ClientFrame.pulls:type_name -> skein.v1.Pulls
+	34, // 13: skein.v1.ClientFrame.signal:type_name -> skein.v1.Signal
+	35, // 14: skein.v1.ClientFrame.renew:type_name -> skein.v1.Renew
+	37, // 15: skein.v1.ClientFrame.background:type_name -> skein.v1.Background
+	13, // 16: skein.v1.ClientFrame.amend:type_name -> skein.v1.Amend
+	8,  // 17: skein.v1.ServerFrame.welcome:type_name -> skein.v1.Welcome
+	15, // 18: skein.v1.ServerFrame.send_ack:type_name -> skein.v1.SendAck
+	16, // 19: skein.v1.ServerFrame.send_error:type_name -> skein.v1.SendError
+	20, // 20: skein.v1.ServerFrame.push:type_name -> skein.v1.Push
+	19, // 21: skein.v1.ServerFrame.receipt:type_name -> skein.v1.Receipt
+	22, // 22: skein.v1.ServerFrame.sync_delta:type_name -> skein.v1.SyncDelta
+	31, // 23: skein.v1.ServerFrame.range:type_name -> skein.v1.Range
+	32, // 24: skein.v1.ServerFrame.typing:type_name -> skein.v1.Typing
+	39, // 25: skein.v1.ServerFrame.presence:type_name -> skein.v1.Presence
+	41, // 26: skein.v1.ServerFrame.result:type_name -> skein.v1.Result
+	43, // 27: skein.v1.ServerFrame.pong:type_name -> skein.v1.Pong
+	42, // 28: skein.v1.ServerFrame.ping:type_name -> skein.v1.Ping
+	44, // 29: skein.v1.ServerFrame.heads:type_name -> skein.v1.Heads
+	47, // 30: skein.v1.ServerFrame.resync:type_name -> skein.v1.Resync
+	48, // 31: skein.v1.ServerFrame.kick:type_name -> skein.v1.Kick
+	49, // 32: skein.v1.ServerFrame.go_away:type_name -> skein.v1.GoAway
+	51, // 33: skein.v1.ServerFrame.error:type_name -> skein.v1.Error
+	26, // 34: skein.v1.ServerFrame.my_state:type_name -> skein.v1.MyState
+	34, // 35: skein.v1.ServerFrame.signal:type_name -> skein.v1.Signal
+	36, // 36: skein.v1.ServerFrame.renewed:type_name -> skein.v1.Renewed
+	33, // 37: skein.v1.ServerFrame.part:type_name -> skein.v1.Part
+	46, // 38: skein.v1.ServerFrame.floor:type_name -> skein.v1.Floor
+	52, // 39: skein.v1.ServerFrame.announcements:type_name -> skein.v1.Announcements
+	0,  // 40: skein.v1.Device.class:type_name -> skein.v1.DeviceClass
+	6,  // 41: skein.v1.Hello.device:type_name -> skein.v1.Device
+	21, // 42: skein.v1.Hello.sync:type_name -> skein.v1.Sync
+	9,  // 43: skein.v1.Welcome.heartbeat:type_name -> skein.v1.Heartbeat
+	10, // 44: skein.v1.Welcome.limits:type_name -> skein.v1.Limits
+	11, // 45: skein.v1.Limits.sends:type_name -> skein.v1.Rate
+	11, // 46: skein.v1.Limits.marks:type_name -> skein.v1.Rate
+	11, // 47: skein.v1.Limits.reads:type_name -> skein.v1.Rate
+	11, // 48: skein.v1.Limits.calls:type_name -> skein.v1.Rate
+	11, // 49: skein.v1.Limits.signals:type_name -> skein.v1.Rate
+	57, // 50: skein.v1.Send.content:type_name -> skein.v1.Content
+	55, // 51: skein.v1.Send.extra:type_name -> skein.v1.Send.ExtraEntry
+	58, // 52: skein.v1.Send.poll:type_name -> skein.v1.Poll
+	59, // 53: skein.v1.Send.group_mention:type_name -> skein.v1.GroupMention
+	14, // 54: skein.v1.Amend.edit:type_name -> skein.v1.Edit
+	60, // 55: skein.v1.Amend.react:type_name -> skein.v1.React
+	61, // 56: skein.v1.Amend.vote:type_name -> skein.v1.Vote
+	62, // 57: skein.v1.Amend.end_poll:type_name -> skein.v1.PollEnd
+	63, // 58: skein.v1.Amend.pin:type_name -> skein.v1.Pin
+	57, // 59: skein.v1.Edit.content:type_name -> skein.v1.Content
+	56, // 60: skein.v1.Edit.extra:type_name -> skein.v1.Edit.ExtraEntry
+	59, // 61: skein.v1.Edit.group_mention:type_name -> skein.v1.GroupMention
+	51, // 62: skein.v1.SendError.error:type_name -> skein.v1.Error
+	64, // 63: skein.v1.Push.entries:type_name -> skein.v1.Entry
+	65, // 64: skein.v1.Sync.newest:type_name -> skein.v1.Newest
+	23, // 65: skein.v1.SyncDelta.conversations:type_name -> skein.v1.ConversationState
+	51, // 66: skein.v1.SyncDelta.error:type_name -> skein.v1.Error
+	64, // 67: skein.v1.ConversationState.entries:type_name -> skein.v1.Entry
+	28, // 68: skein.v1.ConversationState.earlier:type_name -> skein.v1.Window
+	64, // 69: skein.v1.ConversationState.touched:type_name -> skein.v1.Entry
+	65, // 70: skein.v1.ConversationState.last:type_name -> skein.v1.Newest
+	26, // 71: skein.v1.ConversationState.mine:type_name -> skein.v1.MyState
+	24, // 72: skein.v1.ConversationState.lifetimes:type_name -> skein.v1.Lifetime
+	1,  // 73: skein.v1.ThreadMark.follow:type_name -> skein.v1.ThreadFollow
+	27, // 74: skein.v1.MyState.deleted:type_name -> skein.v1.SeqRange
+	25, // 75: skein.v1.MyState.threads:type_name -> skein.v1.ThreadMark
+	2,  // 76: skein.v1.MyState.push_level:type_name -> skein.v1.PushLevel
+	29, // 77: skein.v1.Pulls.pulls:type_name -> skein.v1.Pull
+	64, // 78: skein.v1.Range.entries:type_name -> skein.v1.Entry
+	51, // 79: skein.v1.Range.error:type_name -> skein.v1.Error
+	64, // 80: skein.v1.Range.touched:type_name -> skein.v1.Entry
+	65, // 81: skein.v1.Range.last:type_name -> skein.v1.Newest
+	66, // 82: skein.v1.Call.json:type_name -> google.protobuf.Struct
+	66, // 83: skein.v1.Result.json:type_name -> google.protobuf.Struct
+	51, // 84: skein.v1.Result.error:type_name -> skein.v1.Error
+	45, // 85: skein.v1.Heads.heads:type_name -> skein.v1.Head
+	51, // 86: skein.v1.Kick.error:type_name -> skein.v1.Error
+	6,  // 87: skein.v1.Kick.by:type_name -> skein.v1.Device
+	53, // 88: skein.v1.Announcements.announcements:type_name -> skein.v1.Announcement
+	3,  // 89: skein.v1.Announcement.level:type_name -> skein.v1.AnnouncementLevel
+	54, // 90: skein.v1.Announcement.texts:type_name -> skein.v1.AnnouncementText
+	91, // [91:91] is the sub-list for method output_type
+	91, // [91:91] is the sub-list for method input_type
+	91, // [91:91] is the sub-list for extension type_name
+	91, // [91:91] is the sub-list for extension extendee
+	0,  // [0:91] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_frames_proto_init() }
@@ -5264,6 +5571,7 @@ func file_skein_v1_frames_proto_init() {
 		(*ServerFrame_Renewed)(nil),
 		(*ServerFrame_Part)(nil),
 		(*ServerFrame_Floor)(nil),
+		(*ServerFrame_Announcements)(nil),
 	}
 	file_skein_v1_frames_proto_msgTypes[9].OneofWrappers = []any{
 		(*Amend_Edit)(nil),
@@ -5287,8 +5595,8 @@ func file_skein_v1_frames_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_frames_proto_rawDesc), len(file_skein_v1_frames_proto_rawDesc)),
-			NumEnums:      3,
-			NumMessages:   50,
+			NumEnums:      4,
+			NumMessages:   53,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

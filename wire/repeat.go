@@ -30,7 +30,7 @@ var repeats = map[string]Repeat{
 	"MessageService/ReportMessage": RepeatSame,
 	"MessageService/RecallMessage": RepeatSame, "MessageService/MarkRead": RepeatSame, "MessageService/SetMyState": RepeatSame,
 
-	"AccountService/GetMe": RepeatReads, "AccountService/GetServerInfo": RepeatReads, "AccountService/ListSessions": RepeatReads, "AccountService/GetSecurity": RepeatReads, "AccountService/ListLoginProviders": RepeatReads, "AccountService/ListIdentities": RepeatReads, "AdminService/ExportUser": RepeatReads, "AdminService/ListRegistrationLinks": RepeatReads,
+	"AccountService/GetMe": RepeatReads, "AccountService/GetServerInfo": RepeatReads, "AccountService/GetAnnouncements": RepeatReads, "AccountService/ListSessions": RepeatReads, "AccountService/GetSecurity": RepeatReads, "AccountService/ListLoginProviders": RepeatReads, "AccountService/ListIdentities": RepeatReads, "AdminService/ExportUser": RepeatReads, "AdminService/ListRegistrationLinks": RepeatReads,
 	"UserService/GetUsers": RepeatReads, "UserService/FindUser": RepeatReads, "UserService/SearchUsers": RepeatReads,
 	"ContactService/ListContacts": RepeatReads,
 	"GroupService/GetGroup":       RepeatReads, "GroupService/ListMembers": RepeatReads, "GroupService/ListInvitations": RepeatReads, "GroupService/ListBans": RepeatReads,
@@ -38,7 +38,7 @@ var repeats = map[string]Repeat{
 	"MediaService/GetMedia": RepeatReads, "MediaService/LinkMedia": RepeatReads, "MediaService/ListStickers": RepeatReads,
 	"PushService/GetPushKey": RepeatReads, "PushService/GetPushSettings": RepeatReads,
 	"MessageService/ListEdits": RepeatReads, "MessageService/ListReactions": RepeatReads, "MessageService/ListReaders": RepeatReads, "MessageService/ListPins": RepeatReads, "MessageService/ListThread": RepeatReads, "MessageService/ListThreads": RepeatReads, "MessageService/ListMentions": RepeatReads, "MessageService/SearchMessages": RepeatReads, "MessageService/ListVotes": RepeatReads, "MessageService/ListScheduled": RepeatReads, "MessageService/ListEntries": RepeatReads, "MessageService/ListConversations": RepeatReads,
-	"AdminService/ListUsers": RepeatReads, "AdminService/ListAuditLog": RepeatReads, "AdminService/ListGroups": RepeatReads, "AdminService/InspectGroup": RepeatReads, "AdminService/ListReports": RepeatReads, "AdminService/GetReport": RepeatReads, "AdminService/ListUserSessions": RepeatReads,
+	"AdminService/ListUsers": RepeatReads, "AdminService/ListAuditLog": RepeatReads, "AdminService/ListGroups": RepeatReads, "AdminService/InspectGroup": RepeatReads, "AdminService/ListReports": RepeatReads, "AdminService/GetReport": RepeatReads, "AdminService/ListUserSessions": RepeatReads, "AdminService/GetHealth": RepeatReads, "AdminService/ListFilterRules": RepeatReads, "AdminService/TestFilter": RepeatReads,
 }
 
 // RepeatOf tells what repeating a call of a method does.

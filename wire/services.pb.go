@@ -415,6 +415,8 @@ const (
 	ReportReason_REPORT_REASON_ABUSE   ReportReason = 2
 	ReportReason_REPORT_REASON_ILLEGAL ReportReason = 3
 	ReportReason_REPORT_REASON_OTHER   ReportReason = 4
+	// The server's own: it breaks a rule of the deployment (FilterRule). Nobody else reports with it.
+	ReportReason_REPORT_REASON_FILTER ReportReason = 5
 )
 
 // Enum value maps for ReportReason.
@@ -425,6 +427,7 @@ var (
 		2: "REPORT_REASON_ABUSE",
 		3: "REPORT_REASON_ILLEGAL",
 		4: "REPORT_REASON_OTHER",
+		5: "REPORT_REASON_FILTER",
 	}
 	ReportReason_value = map[string]int32{
 		"REPORT_REASON_UNSPECIFIED": 0,
@@ -432,6 +435,7 @@ var (
 		"REPORT_REASON_ABUSE":       2,
 		"REPORT_REASON_ILLEGAL":     3,
 		"REPORT_REASON_OTHER":       4,
+		"REPORT_REASON_FILTER":      5,
 	}
 )
 
@@ -516,6 +520,159 @@ func (ScheduledState) EnumDescriptor() ([]byte, []int) {
 	return file_skein_v1_services_proto_rawDescGZIP(), []int{8}
 }
 
+type FilterKind int32
+
+const (
+	FilterKind_FILTER_KIND_UNSPECIFIED FilterKind = 0
+	// A word or a phrase.
+	FilterKind_FILTER_KIND_WORD FilterKind = 1
+	// The host of links, and all below it.
+	FilterKind_FILTER_KIND_LINK FilterKind = 2
+)
+
+// Enum value maps for FilterKind.
+var (
+	FilterKind_name = map[int32]string{
+		0: "FILTER_KIND_UNSPECIFIED",
+		1: "FILTER_KIND_WORD",
+		2: "FILTER_KIND_LINK",
+	}
+	FilterKind_value = map[string]int32{
+		"FILTER_KIND_UNSPECIFIED": 0,
+		"FILTER_KIND_WORD":        1,
+		"FILTER_KIND_LINK":        2,
+	}
+)
+
+func (x FilterKind) Enum() *FilterKind {
+	p := new(FilterKind)
+	*p = x
+	return p
+}
+
+func (x FilterKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (FilterKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_skein_v1_services_proto_enumTypes[9].Descriptor()
+}
+
+func (FilterKind) Type() protoreflect.EnumType {
+	return &file_skein_v1_services_proto_enumTypes[9]
+}
+
+func (x FilterKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use FilterKind.Descriptor instead.
+func (FilterKind) EnumDescriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{9}
+}
+
+type FilterAction int32
+
+const (
+	FilterAction_FILTER_ACTION_UNSPECIFIED FilterAction = 0
+	// `filtered`: it is not stored.
+	FilterAction_FILTER_ACTION_REFUSE FilterAction = 1
+	// It is stored, and reported to the moderators (REPORT_REASON_FILTER).
+	FilterAction_FILTER_ACTION_REPORT FilterAction = 2
+)
+
+// Enum value maps for FilterAction.
+var (
+	FilterAction_name = map[int32]string{
+		0: "FILTER_ACTION_UNSPECIFIED",
+		1: "FILTER_ACTION_REFUSE",
+		2: "FILTER_ACTION_REPORT",
+	}
+	FilterAction_value = map[string]int32{
+		"FILTER_ACTION_UNSPECIFIED": 0,
+		"FILTER_ACTION_REFUSE":      1,
+		"FILTER_ACTION_REPORT":      2,
+	}
+)
+
+func (x FilterAction) Enum() *FilterAction {
+	p := new(FilterAction)
+	*p = x
+	return p
+}
+
+func (x FilterAction) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (FilterAction) Descriptor() protoreflect.EnumDescriptor {
+	return file_skein_v1_services_proto_enumTypes[10].Descriptor()
+}
+
+func (FilterAction) Type() protoreflect.EnumType {
+	return &file_skein_v1_services_proto_enumTypes[10]
+}
+
+func (x FilterAction) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use FilterAction.Descriptor instead.
+func (FilterAction) EnumDescriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{10}
+}
+
+type FilterScope int32
+
+const (
+	// Everywhere but in what users saved for themselves.
+	FilterScope_FILTER_SCOPE_UNSPECIFIED FilterScope = 0
+	FilterScope_FILTER_SCOPE_GROUPS      FilterScope = 1
+	// Direct chats with somebody who is no contact of the author's.
+	FilterScope_FILTER_SCOPE_STRANGERS FilterScope = 2
+)
+
+// Enum value maps for FilterScope.
+var (
+	FilterScope_name = map[int32]string{
+		0: "FILTER_SCOPE_UNSPECIFIED",
+		1: "FILTER_SCOPE_GROUPS",
+		2: "FILTER_SCOPE_STRANGERS",
+	}
+	FilterScope_value = map[string]int32{
+		"FILTER_SCOPE_UNSPECIFIED": 0,
+		"FILTER_SCOPE_GROUPS":      1,
+		"FILTER_SCOPE_STRANGERS":   2,
+	}
+)
+
+func (x FilterScope) Enum() *FilterScope {
+	p := new(FilterScope)
+	*p = x
+	return p
+}
+
+func (x FilterScope) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (FilterScope) Descriptor() protoreflect.EnumDescriptor {
+	return file_skein_v1_services_proto_enumTypes[11].Descriptor()
+}
+
+func (FilterScope) Type() protoreflect.EnumType {
+	return &file_skein_v1_services_proto_enumTypes[11]
+}
+
+func (x FilterScope) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use FilterScope.Descriptor instead.
+func (FilterScope) EnumDescriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{11}
+}
+
 type ReportState int32
 
 const (
@@ -554,11 +711,11 @@ func (x ReportState) String() string {
 }
 
 func (ReportState) Descriptor() protoreflect.EnumDescriptor {
-	return file_skein_v1_services_proto_enumTypes[9].Descriptor()
+	return file_skein_v1_services_proto_enumTypes[12].Descriptor()
 }
 
 func (ReportState) Type() protoreflect.EnumType {
-	return &file_skein_v1_services_proto_enumTypes[9]
+	return &file_skein_v1_services_proto_enumTypes[12]
 }
 
 func (x ReportState) Number() protoreflect.EnumNumber {
@@ -567,7 +724,7 @@ func (x ReportState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ReportState.Descriptor instead.
 func (ReportState) EnumDescriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{9}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{12}
 }
 
 type AuditKind int32
@@ -603,11 +760,11 @@ func (x AuditKind) String() string {
 }
 
 func (AuditKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_skein_v1_services_proto_enumTypes[10].Descriptor()
+	return file_skein_v1_services_proto_enumTypes[13].Descriptor()
 }
 
 func (AuditKind) Type() protoreflect.EnumType {
-	return &file_skein_v1_services_proto_enumTypes[10]
+	return &file_skein_v1_services_proto_enumTypes[13]
 }
 
 func (x AuditKind) Number() protoreflect.EnumNumber {
@@ -616,7 +773,7 @@ func (x AuditKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use AuditKind.Descriptor instead.
 func (AuditKind) EnumDescriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{10}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{13}
 }
 
 type AccountState int32
@@ -658,11 +815,11 @@ func (x AccountState) String() string {
 }
 
 func (AccountState) Descriptor() protoreflect.EnumDescriptor {
-	return file_skein_v1_services_proto_enumTypes[11].Descriptor()
+	return file_skein_v1_services_proto_enumTypes[14].Descriptor()
 }
 
 func (AccountState) Type() protoreflect.EnumType {
-	return &file_skein_v1_services_proto_enumTypes[11]
+	return &file_skein_v1_services_proto_enumTypes[14]
 }
 
 func (x AccountState) Number() protoreflect.EnumNumber {
@@ -671,7 +828,7 @@ func (x AccountState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use AccountState.Descriptor instead.
 func (AccountState) EnumDescriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{11}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{14}
 }
 
 // How long messages are kept.
@@ -710,11 +867,11 @@ func (x RetentionKind) String() string {
 }
 
 func (RetentionKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_skein_v1_services_proto_enumTypes[12].Descriptor()
+	return file_skein_v1_services_proto_enumTypes[15].Descriptor()
 }
 
 func (RetentionKind) Type() protoreflect.EnumType {
-	return &file_skein_v1_services_proto_enumTypes[12]
+	return &file_skein_v1_services_proto_enumTypes[15]
 }
 
 func (x RetentionKind) Number() protoreflect.EnumNumber {
@@ -723,7 +880,97 @@ func (x RetentionKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RetentionKind.Descriptor instead.
 func (RetentionKind) EnumDescriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{12}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{15}
+}
+
+type GetAnnouncementsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetAnnouncementsRequest) Reset() {
+	*x = GetAnnouncementsRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetAnnouncementsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetAnnouncementsRequest) ProtoMessage() {}
+
+func (x *GetAnnouncementsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetAnnouncementsRequest.ProtoReflect.Descriptor instead.
+func (*GetAnnouncementsRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{0}
+}
+
+type GetAnnouncementsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The newest first; at most 10.
+	Announcements []*Announcement `protobuf:"bytes,1,rep,name=announcements,proto3" json:"announcements,omitempty"`
+	// As Welcome.announcements.
+	Revision      uint64 `protobuf:"varint,2,opt,name=revision,proto3" json:"revision,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetAnnouncementsResponse) Reset() {
+	*x = GetAnnouncementsResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetAnnouncementsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetAnnouncementsResponse) ProtoMessage() {}
+
+func (x *GetAnnouncementsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetAnnouncementsResponse.ProtoReflect.Descriptor instead.
+func (*GetAnnouncementsResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *GetAnnouncementsResponse) GetAnnouncements() []*Announcement {
+	if x != nil {
+		return x.Announcements
+	}
+	return nil
+}
+
+func (x *GetAnnouncementsResponse) GetRevision() uint64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
 }
 
 type ServerInfo struct {
@@ -740,7 +987,7 @@ type ServerInfo struct {
 
 func (x *ServerInfo) Reset() {
 	*x = ServerInfo{}
-	mi := &file_skein_v1_services_proto_msgTypes[0]
+	mi := &file_skein_v1_services_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -752,7 +999,7 @@ func (x *ServerInfo) String() string {
 func (*ServerInfo) ProtoMessage() {}
 
 func (x *ServerInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[0]
+	mi := &file_skein_v1_services_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -765,7 +1012,7 @@ func (x *ServerInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServerInfo.ProtoReflect.Descriptor instead.
 func (*ServerInfo) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{0}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *ServerInfo) GetName() string {
@@ -804,7 +1051,7 @@ type GetServerInfoRequest struct {
 
 func (x *GetServerInfoRequest) Reset() {
 	*x = GetServerInfoRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[1]
+	mi := &file_skein_v1_services_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -816,7 +1063,7 @@ func (x *GetServerInfoRequest) String() string {
 func (*GetServerInfoRequest) ProtoMessage() {}
 
 func (x *GetServerInfoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[1]
+	mi := &file_skein_v1_services_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -829,7 +1076,7 @@ func (x *GetServerInfoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetServerInfoRequest.ProtoReflect.Descriptor instead.
 func (*GetServerInfoRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{1}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{3}
 }
 
 type GetServerInfoResponse struct {
@@ -841,7 +1088,7 @@ type GetServerInfoResponse struct {
 
 func (x *GetServerInfoResponse) Reset() {
 	*x = GetServerInfoResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[2]
+	mi := &file_skein_v1_services_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -853,7 +1100,7 @@ func (x *GetServerInfoResponse) String() string {
 func (*GetServerInfoResponse) ProtoMessage() {}
 
 func (x *GetServerInfoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[2]
+	mi := &file_skein_v1_services_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -866,7 +1113,7 @@ func (x *GetServerInfoResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetServerInfoResponse.ProtoReflect.Descriptor instead.
 func (*GetServerInfoResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{2}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *GetServerInfoResponse) GetInfo() *ServerInfo {
@@ -884,7 +1131,7 @@ type GetMeRequest struct {
 
 func (x *GetMeRequest) Reset() {
 	*x = GetMeRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[3]
+	mi := &file_skein_v1_services_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -896,7 +1143,7 @@ func (x *GetMeRequest) String() string {
 func (*GetMeRequest) ProtoMessage() {}
 
 func (x *GetMeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[3]
+	mi := &file_skein_v1_services_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -909,7 +1156,7 @@ func (x *GetMeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMeRequest.ProtoReflect.Descriptor instead.
 func (*GetMeRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{3}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{5}
 }
 
 type GetMeResponse struct {
@@ -933,7 +1180,7 @@ type GetMeResponse struct {
 
 func (x *GetMeResponse) Reset() {
 	*x = GetMeResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[4]
+	mi := &file_skein_v1_services_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -945,7 +1192,7 @@ func (x *GetMeResponse) String() string {
 func (*GetMeResponse) ProtoMessage() {}
 
 func (x *GetMeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[4]
+	mi := &file_skein_v1_services_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -958,7 +1205,7 @@ func (x *GetMeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMeResponse.ProtoReflect.Descriptor instead.
 func (*GetMeResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{4}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *GetMeResponse) GetUser() *User {
@@ -1040,7 +1287,7 @@ type Tokens struct {
 
 func (x *Tokens) Reset() {
 	*x = Tokens{}
-	mi := &file_skein_v1_services_proto_msgTypes[5]
+	mi := &file_skein_v1_services_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1052,7 +1299,7 @@ func (x *Tokens) String() string {
 func (*Tokens) ProtoMessage() {}
 
 func (x *Tokens) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[5]
+	mi := &file_skein_v1_services_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1065,7 +1312,7 @@ func (x *Tokens) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tokens.ProtoReflect.Descriptor instead.
 func (*Tokens) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{5}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Tokens) GetUser() string {
@@ -1128,7 +1375,7 @@ type RegisterRequest struct {
 
 func (x *RegisterRequest) Reset() {
 	*x = RegisterRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[6]
+	mi := &file_skein_v1_services_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1140,7 +1387,7 @@ func (x *RegisterRequest) String() string {
 func (*RegisterRequest) ProtoMessage() {}
 
 func (x *RegisterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[6]
+	mi := &file_skein_v1_services_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1153,7 +1400,7 @@ func (x *RegisterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterRequest.ProtoReflect.Descriptor instead.
 func (*RegisterRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{6}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *RegisterRequest) GetUsername() string {
@@ -1207,7 +1454,7 @@ type RegisterResponse struct {
 
 func (x *RegisterResponse) Reset() {
 	*x = RegisterResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[7]
+	mi := &file_skein_v1_services_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1219,7 +1466,7 @@ func (x *RegisterResponse) String() string {
 func (*RegisterResponse) ProtoMessage() {}
 
 func (x *RegisterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[7]
+	mi := &file_skein_v1_services_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1232,7 +1479,7 @@ func (x *RegisterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterResponse.ProtoReflect.Descriptor instead.
 func (*RegisterResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{7}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *RegisterResponse) GetTokens() *Tokens {
@@ -1254,7 +1501,7 @@ type LoginRequest struct {
 
 func (x *LoginRequest) Reset() {
 	*x = LoginRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[8]
+	mi := &file_skein_v1_services_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1266,7 +1513,7 @@ func (x *LoginRequest) String() string {
 func (*LoginRequest) ProtoMessage() {}
 
 func (x *LoginRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[8]
+	mi := &file_skein_v1_services_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1279,7 +1526,7 @@ func (x *LoginRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginRequest.ProtoReflect.Descriptor instead.
 func (*LoginRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{8}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *LoginRequest) GetUsername() string {
@@ -1319,7 +1566,7 @@ type LoginResponse struct {
 
 func (x *LoginResponse) Reset() {
 	*x = LoginResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[9]
+	mi := &file_skein_v1_services_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1331,7 +1578,7 @@ func (x *LoginResponse) String() string {
 func (*LoginResponse) ProtoMessage() {}
 
 func (x *LoginResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[9]
+	mi := &file_skein_v1_services_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1344,7 +1591,7 @@ func (x *LoginResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginResponse.ProtoReflect.Descriptor instead.
 func (*LoginResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{9}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *LoginResponse) GetTokens() *Tokens {
@@ -1363,7 +1610,7 @@ type RefreshRequest struct {
 
 func (x *RefreshRequest) Reset() {
 	*x = RefreshRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[10]
+	mi := &file_skein_v1_services_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1375,7 +1622,7 @@ func (x *RefreshRequest) String() string {
 func (*RefreshRequest) ProtoMessage() {}
 
 func (x *RefreshRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[10]
+	mi := &file_skein_v1_services_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1388,7 +1635,7 @@ func (x *RefreshRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefreshRequest.ProtoReflect.Descriptor instead.
 func (*RefreshRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{10}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RefreshRequest) GetRefreshToken() string {
@@ -1407,7 +1654,7 @@ type RefreshResponse struct {
 
 func (x *RefreshResponse) Reset() {
 	*x = RefreshResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[11]
+	mi := &file_skein_v1_services_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1419,7 +1666,7 @@ func (x *RefreshResponse) String() string {
 func (*RefreshResponse) ProtoMessage() {}
 
 func (x *RefreshResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[11]
+	mi := &file_skein_v1_services_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1432,7 +1679,7 @@ func (x *RefreshResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefreshResponse.ProtoReflect.Descriptor instead.
 func (*RefreshResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{11}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RefreshResponse) GetTokens() *Tokens {
@@ -1450,7 +1697,7 @@ type LogoutRequest struct {
 
 func (x *LogoutRequest) Reset() {
 	*x = LogoutRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[12]
+	mi := &file_skein_v1_services_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1462,7 +1709,7 @@ func (x *LogoutRequest) String() string {
 func (*LogoutRequest) ProtoMessage() {}
 
 func (x *LogoutRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[12]
+	mi := &file_skein_v1_services_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1475,7 +1722,7 @@ func (x *LogoutRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogoutRequest.ProtoReflect.Descriptor instead.
 func (*LogoutRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{12}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{14}
 }
 
 type LogoutResponse struct {
@@ -1486,7 +1733,7 @@ type LogoutResponse struct {
 
 func (x *LogoutResponse) Reset() {
 	*x = LogoutResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[13]
+	mi := &file_skein_v1_services_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1498,7 +1745,7 @@ func (x *LogoutResponse) String() string {
 func (*LogoutResponse) ProtoMessage() {}
 
 func (x *LogoutResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[13]
+	mi := &file_skein_v1_services_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1511,7 +1758,7 @@ func (x *LogoutResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogoutResponse.ProtoReflect.Descriptor instead.
 func (*LogoutResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{13}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{15}
 }
 
 type ListSessionsRequest struct {
@@ -1522,7 +1769,7 @@ type ListSessionsRequest struct {
 
 func (x *ListSessionsRequest) Reset() {
 	*x = ListSessionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[14]
+	mi := &file_skein_v1_services_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1534,7 +1781,7 @@ func (x *ListSessionsRequest) String() string {
 func (*ListSessionsRequest) ProtoMessage() {}
 
 func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[14]
+	mi := &file_skein_v1_services_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1547,7 +1794,7 @@ func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{14}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{16}
 }
 
 type ListSessionsResponse struct {
@@ -1559,7 +1806,7 @@ type ListSessionsResponse struct {
 
 func (x *ListSessionsResponse) Reset() {
 	*x = ListSessionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[15]
+	mi := &file_skein_v1_services_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1571,7 +1818,7 @@ func (x *ListSessionsResponse) String() string {
 func (*ListSessionsResponse) ProtoMessage() {}
 
 func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[15]
+	mi := &file_skein_v1_services_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1584,7 +1831,7 @@ func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{15}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListSessionsResponse) GetSessions() []*Session {
@@ -1611,7 +1858,7 @@ type Session struct {
 
 func (x *Session) Reset() {
 	*x = Session{}
-	mi := &file_skein_v1_services_proto_msgTypes[16]
+	mi := &file_skein_v1_services_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1623,7 +1870,7 @@ func (x *Session) String() string {
 func (*Session) ProtoMessage() {}
 
 func (x *Session) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[16]
+	mi := &file_skein_v1_services_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1636,7 +1883,7 @@ func (x *Session) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Session.ProtoReflect.Descriptor instead.
 func (*Session) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{16}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Session) GetId() string {
@@ -1704,7 +1951,7 @@ type RevokeSessionRequest struct {
 
 func (x *RevokeSessionRequest) Reset() {
 	*x = RevokeSessionRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[17]
+	mi := &file_skein_v1_services_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1716,7 +1963,7 @@ func (x *RevokeSessionRequest) String() string {
 func (*RevokeSessionRequest) ProtoMessage() {}
 
 func (x *RevokeSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[17]
+	mi := &file_skein_v1_services_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1729,7 +1976,7 @@ func (x *RevokeSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeSessionRequest.ProtoReflect.Descriptor instead.
 func (*RevokeSessionRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{17}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *RevokeSessionRequest) GetSession() string {
@@ -1747,7 +1994,7 @@ type RevokeSessionResponse struct {
 
 func (x *RevokeSessionResponse) Reset() {
 	*x = RevokeSessionResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[18]
+	mi := &file_skein_v1_services_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1759,7 +2006,7 @@ func (x *RevokeSessionResponse) String() string {
 func (*RevokeSessionResponse) ProtoMessage() {}
 
 func (x *RevokeSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[18]
+	mi := &file_skein_v1_services_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1772,7 +2019,7 @@ func (x *RevokeSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeSessionResponse.ProtoReflect.Descriptor instead.
 func (*RevokeSessionResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{18}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{20}
 }
 
 type ChangePasswordRequest struct {
@@ -1785,7 +2032,7 @@ type ChangePasswordRequest struct {
 
 func (x *ChangePasswordRequest) Reset() {
 	*x = ChangePasswordRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[19]
+	mi := &file_skein_v1_services_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1797,7 +2044,7 @@ func (x *ChangePasswordRequest) String() string {
 func (*ChangePasswordRequest) ProtoMessage() {}
 
 func (x *ChangePasswordRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[19]
+	mi := &file_skein_v1_services_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1810,7 +2057,7 @@ func (x *ChangePasswordRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangePasswordRequest.ProtoReflect.Descriptor instead.
 func (*ChangePasswordRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{19}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ChangePasswordRequest) GetOldPassword() string {
@@ -1835,7 +2082,7 @@ type ChangePasswordResponse struct {
 
 func (x *ChangePasswordResponse) Reset() {
 	*x = ChangePasswordResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[20]
+	mi := &file_skein_v1_services_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1847,7 +2094,7 @@ func (x *ChangePasswordResponse) String() string {
 func (*ChangePasswordResponse) ProtoMessage() {}
 
 func (x *ChangePasswordResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[20]
+	mi := &file_skein_v1_services_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1860,7 +2107,7 @@ func (x *ChangePasswordResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangePasswordResponse.ProtoReflect.Descriptor instead.
 func (*ChangePasswordResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{20}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{22}
 }
 
 type LoginWithCodeRequest struct {
@@ -1878,7 +2125,7 @@ type LoginWithCodeRequest struct {
 
 func (x *LoginWithCodeRequest) Reset() {
 	*x = LoginWithCodeRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[21]
+	mi := &file_skein_v1_services_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1890,7 +2137,7 @@ func (x *LoginWithCodeRequest) String() string {
 func (*LoginWithCodeRequest) ProtoMessage() {}
 
 func (x *LoginWithCodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[21]
+	mi := &file_skein_v1_services_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1903,7 +2150,7 @@ func (x *LoginWithCodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginWithCodeRequest.ProtoReflect.Descriptor instead.
 func (*LoginWithCodeRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{21}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *LoginWithCodeRequest) GetTicket() string {
@@ -1943,7 +2190,7 @@ type LoginWithCodeResponse struct {
 
 func (x *LoginWithCodeResponse) Reset() {
 	*x = LoginWithCodeResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[22]
+	mi := &file_skein_v1_services_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1955,7 +2202,7 @@ func (x *LoginWithCodeResponse) String() string {
 func (*LoginWithCodeResponse) ProtoMessage() {}
 
 func (x *LoginWithCodeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[22]
+	mi := &file_skein_v1_services_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1968,7 +2215,7 @@ func (x *LoginWithCodeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginWithCodeResponse.ProtoReflect.Descriptor instead.
 func (*LoginWithCodeResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{22}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *LoginWithCodeResponse) GetTokens() *Tokens {
@@ -1986,7 +2233,7 @@ type GetSecurityRequest struct {
 
 func (x *GetSecurityRequest) Reset() {
 	*x = GetSecurityRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[23]
+	mi := &file_skein_v1_services_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1998,7 +2245,7 @@ func (x *GetSecurityRequest) String() string {
 func (*GetSecurityRequest) ProtoMessage() {}
 
 func (x *GetSecurityRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[23]
+	mi := &file_skein_v1_services_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2011,7 +2258,7 @@ func (x *GetSecurityRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSecurityRequest.ProtoReflect.Descriptor instead.
 func (*GetSecurityRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{23}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{25}
 }
 
 type GetSecurityResponse struct {
@@ -2027,7 +2274,7 @@ type GetSecurityResponse struct {
 
 func (x *GetSecurityResponse) Reset() {
 	*x = GetSecurityResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[24]
+	mi := &file_skein_v1_services_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2039,7 +2286,7 @@ func (x *GetSecurityResponse) String() string {
 func (*GetSecurityResponse) ProtoMessage() {}
 
 func (x *GetSecurityResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[24]
+	mi := &file_skein_v1_services_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2052,7 +2299,7 @@ func (x *GetSecurityResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSecurityResponse.ProtoReflect.Descriptor instead.
 func (*GetSecurityResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{24}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *GetSecurityResponse) GetPassword() bool {
@@ -2085,7 +2332,7 @@ type BeginTotpRequest struct {
 
 func (x *BeginTotpRequest) Reset() {
 	*x = BeginTotpRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[25]
+	mi := &file_skein_v1_services_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2097,7 +2344,7 @@ func (x *BeginTotpRequest) String() string {
 func (*BeginTotpRequest) ProtoMessage() {}
 
 func (x *BeginTotpRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[25]
+	mi := &file_skein_v1_services_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2110,7 +2357,7 @@ func (x *BeginTotpRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginTotpRequest.ProtoReflect.Descriptor instead.
 func (*BeginTotpRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{25}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *BeginTotpRequest) GetPassword() string {
@@ -2132,7 +2379,7 @@ type BeginTotpResponse struct {
 
 func (x *BeginTotpResponse) Reset() {
 	*x = BeginTotpResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[26]
+	mi := &file_skein_v1_services_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2144,7 +2391,7 @@ func (x *BeginTotpResponse) String() string {
 func (*BeginTotpResponse) ProtoMessage() {}
 
 func (x *BeginTotpResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[26]
+	mi := &file_skein_v1_services_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2157,7 +2404,7 @@ func (x *BeginTotpResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginTotpResponse.ProtoReflect.Descriptor instead.
 func (*BeginTotpResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{26}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *BeginTotpResponse) GetSecret() string {
@@ -2184,7 +2431,7 @@ type ConfirmTotpRequest struct {
 
 func (x *ConfirmTotpRequest) Reset() {
 	*x = ConfirmTotpRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[27]
+	mi := &file_skein_v1_services_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2196,7 +2443,7 @@ func (x *ConfirmTotpRequest) String() string {
 func (*ConfirmTotpRequest) ProtoMessage() {}
 
 func (x *ConfirmTotpRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[27]
+	mi := &file_skein_v1_services_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2209,7 +2456,7 @@ func (x *ConfirmTotpRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmTotpRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmTotpRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{27}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ConfirmTotpRequest) GetCode() string {
@@ -2229,7 +2476,7 @@ type ConfirmTotpResponse struct {
 
 func (x *ConfirmTotpResponse) Reset() {
 	*x = ConfirmTotpResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[28]
+	mi := &file_skein_v1_services_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2241,7 +2488,7 @@ func (x *ConfirmTotpResponse) String() string {
 func (*ConfirmTotpResponse) ProtoMessage() {}
 
 func (x *ConfirmTotpResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[28]
+	mi := &file_skein_v1_services_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2254,7 +2501,7 @@ func (x *ConfirmTotpResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmTotpResponse.ProtoReflect.Descriptor instead.
 func (*ConfirmTotpResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{28}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ConfirmTotpResponse) GetRecoveryCodes() []string {
@@ -2275,7 +2522,7 @@ type DisableTotpRequest struct {
 
 func (x *DisableTotpRequest) Reset() {
 	*x = DisableTotpRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[29]
+	mi := &file_skein_v1_services_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2287,7 +2534,7 @@ func (x *DisableTotpRequest) String() string {
 func (*DisableTotpRequest) ProtoMessage() {}
 
 func (x *DisableTotpRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[29]
+	mi := &file_skein_v1_services_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2300,7 +2547,7 @@ func (x *DisableTotpRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DisableTotpRequest.ProtoReflect.Descriptor instead.
 func (*DisableTotpRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{29}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *DisableTotpRequest) GetPassword() string {
@@ -2325,7 +2572,7 @@ type DisableTotpResponse struct {
 
 func (x *DisableTotpResponse) Reset() {
 	*x = DisableTotpResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[30]
+	mi := &file_skein_v1_services_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2337,7 +2584,7 @@ func (x *DisableTotpResponse) String() string {
 func (*DisableTotpResponse) ProtoMessage() {}
 
 func (x *DisableTotpResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[30]
+	mi := &file_skein_v1_services_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2350,7 +2597,7 @@ func (x *DisableTotpResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DisableTotpResponse.ProtoReflect.Descriptor instead.
 func (*DisableTotpResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{30}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{32}
 }
 
 type NewRecoveryCodesRequest struct {
@@ -2364,7 +2611,7 @@ type NewRecoveryCodesRequest struct {
 
 func (x *NewRecoveryCodesRequest) Reset() {
 	*x = NewRecoveryCodesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[31]
+	mi := &file_skein_v1_services_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2376,7 +2623,7 @@ func (x *NewRecoveryCodesRequest) String() string {
 func (*NewRecoveryCodesRequest) ProtoMessage() {}
 
 func (x *NewRecoveryCodesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[31]
+	mi := &file_skein_v1_services_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2389,7 +2636,7 @@ func (x *NewRecoveryCodesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewRecoveryCodesRequest.ProtoReflect.Descriptor instead.
 func (*NewRecoveryCodesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{31}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *NewRecoveryCodesRequest) GetPassword() string {
@@ -2415,7 +2662,7 @@ type NewRecoveryCodesResponse struct {
 
 func (x *NewRecoveryCodesResponse) Reset() {
 	*x = NewRecoveryCodesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[32]
+	mi := &file_skein_v1_services_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2427,7 +2674,7 @@ func (x *NewRecoveryCodesResponse) String() string {
 func (*NewRecoveryCodesResponse) ProtoMessage() {}
 
 func (x *NewRecoveryCodesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[32]
+	mi := &file_skein_v1_services_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2440,7 +2687,7 @@ func (x *NewRecoveryCodesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewRecoveryCodesResponse.ProtoReflect.Descriptor instead.
 func (*NewRecoveryCodesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{32}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *NewRecoveryCodesResponse) GetRecoveryCodes() []string {
@@ -2461,7 +2708,7 @@ type DeleteAccountRequest struct {
 
 func (x *DeleteAccountRequest) Reset() {
 	*x = DeleteAccountRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[33]
+	mi := &file_skein_v1_services_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2473,7 +2720,7 @@ func (x *DeleteAccountRequest) String() string {
 func (*DeleteAccountRequest) ProtoMessage() {}
 
 func (x *DeleteAccountRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[33]
+	mi := &file_skein_v1_services_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2486,7 +2733,7 @@ func (x *DeleteAccountRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteAccountRequest.ProtoReflect.Descriptor instead.
 func (*DeleteAccountRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{33}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *DeleteAccountRequest) GetPassword() string {
@@ -2511,7 +2758,7 @@ type DeleteAccountResponse struct {
 
 func (x *DeleteAccountResponse) Reset() {
 	*x = DeleteAccountResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[34]
+	mi := &file_skein_v1_services_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2523,7 +2770,7 @@ func (x *DeleteAccountResponse) String() string {
 func (*DeleteAccountResponse) ProtoMessage() {}
 
 func (x *DeleteAccountResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[34]
+	mi := &file_skein_v1_services_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2536,7 +2783,7 @@ func (x *DeleteAccountResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteAccountResponse.ProtoReflect.Descriptor instead.
 func (*DeleteAccountResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{34}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{36}
 }
 
 type BeginExportRequest struct {
@@ -2551,7 +2798,7 @@ type BeginExportRequest struct {
 
 func (x *BeginExportRequest) Reset() {
 	*x = BeginExportRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[35]
+	mi := &file_skein_v1_services_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2563,7 +2810,7 @@ func (x *BeginExportRequest) String() string {
 func (*BeginExportRequest) ProtoMessage() {}
 
 func (x *BeginExportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[35]
+	mi := &file_skein_v1_services_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2576,7 +2823,7 @@ func (x *BeginExportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginExportRequest.ProtoReflect.Descriptor instead.
 func (*BeginExportRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{35}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *BeginExportRequest) GetPassword() string {
@@ -2605,7 +2852,7 @@ type BeginExportResponse struct {
 
 func (x *BeginExportResponse) Reset() {
 	*x = BeginExportResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[36]
+	mi := &file_skein_v1_services_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2617,7 +2864,7 @@ func (x *BeginExportResponse) String() string {
 func (*BeginExportResponse) ProtoMessage() {}
 
 func (x *BeginExportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[36]
+	mi := &file_skein_v1_services_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2630,7 +2877,7 @@ func (x *BeginExportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginExportResponse.ProtoReflect.Descriptor instead.
 func (*BeginExportResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{36}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *BeginExportResponse) GetPath() string {
@@ -2659,7 +2906,7 @@ type ResetPasswordRequest struct {
 
 func (x *ResetPasswordRequest) Reset() {
 	*x = ResetPasswordRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[37]
+	mi := &file_skein_v1_services_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2671,7 +2918,7 @@ func (x *ResetPasswordRequest) String() string {
 func (*ResetPasswordRequest) ProtoMessage() {}
 
 func (x *ResetPasswordRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[37]
+	mi := &file_skein_v1_services_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2684,7 +2931,7 @@ func (x *ResetPasswordRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetPasswordRequest.ProtoReflect.Descriptor instead.
 func (*ResetPasswordRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{37}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ResetPasswordRequest) GetCode() string {
@@ -2709,7 +2956,7 @@ type ResetPasswordResponse struct {
 
 func (x *ResetPasswordResponse) Reset() {
 	*x = ResetPasswordResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[38]
+	mi := &file_skein_v1_services_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2721,7 +2968,7 @@ func (x *ResetPasswordResponse) String() string {
 func (*ResetPasswordResponse) ProtoMessage() {}
 
 func (x *ResetPasswordResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[38]
+	mi := &file_skein_v1_services_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2734,7 +2981,7 @@ func (x *ResetPasswordResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetPasswordResponse.ProtoReflect.Descriptor instead.
 func (*ResetPasswordResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{38}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{40}
 }
 
 type LoginProvider struct {
@@ -2748,7 +2995,7 @@ type LoginProvider struct {
 
 func (x *LoginProvider) Reset() {
 	*x = LoginProvider{}
-	mi := &file_skein_v1_services_proto_msgTypes[39]
+	mi := &file_skein_v1_services_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2760,7 +3007,7 @@ func (x *LoginProvider) String() string {
 func (*LoginProvider) ProtoMessage() {}
 
 func (x *LoginProvider) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[39]
+	mi := &file_skein_v1_services_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2773,7 +3020,7 @@ func (x *LoginProvider) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginProvider.ProtoReflect.Descriptor instead.
 func (*LoginProvider) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{39}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *LoginProvider) GetName() string {
@@ -2798,7 +3045,7 @@ type ListLoginProvidersRequest struct {
 
 func (x *ListLoginProvidersRequest) Reset() {
 	*x = ListLoginProvidersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[40]
+	mi := &file_skein_v1_services_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2810,7 +3057,7 @@ func (x *ListLoginProvidersRequest) String() string {
 func (*ListLoginProvidersRequest) ProtoMessage() {}
 
 func (x *ListLoginProvidersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[40]
+	mi := &file_skein_v1_services_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2823,7 +3070,7 @@ func (x *ListLoginProvidersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLoginProvidersRequest.ProtoReflect.Descriptor instead.
 func (*ListLoginProvidersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{40}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{42}
 }
 
 type ListLoginProvidersResponse struct {
@@ -2835,7 +3082,7 @@ type ListLoginProvidersResponse struct {
 
 func (x *ListLoginProvidersResponse) Reset() {
 	*x = ListLoginProvidersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[41]
+	mi := &file_skein_v1_services_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2847,7 +3094,7 @@ func (x *ListLoginProvidersResponse) String() string {
 func (*ListLoginProvidersResponse) ProtoMessage() {}
 
 func (x *ListLoginProvidersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[41]
+	mi := &file_skein_v1_services_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2860,7 +3107,7 @@ func (x *ListLoginProvidersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLoginProvidersResponse.ProtoReflect.Descriptor instead.
 func (*ListLoginProvidersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{41}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ListLoginProvidersResponse) GetProviders() []*LoginProvider {
@@ -2884,7 +3131,7 @@ type BeginProviderLoginRequest struct {
 
 func (x *BeginProviderLoginRequest) Reset() {
 	*x = BeginProviderLoginRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[42]
+	mi := &file_skein_v1_services_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2896,7 +3143,7 @@ func (x *BeginProviderLoginRequest) String() string {
 func (*BeginProviderLoginRequest) ProtoMessage() {}
 
 func (x *BeginProviderLoginRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[42]
+	mi := &file_skein_v1_services_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2909,7 +3156,7 @@ func (x *BeginProviderLoginRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginProviderLoginRequest.ProtoReflect.Descriptor instead.
 func (*BeginProviderLoginRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{42}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *BeginProviderLoginRequest) GetProvider() string {
@@ -2945,7 +3192,7 @@ type BeginProviderLoginResponse struct {
 
 func (x *BeginProviderLoginResponse) Reset() {
 	*x = BeginProviderLoginResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[43]
+	mi := &file_skein_v1_services_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2957,7 +3204,7 @@ func (x *BeginProviderLoginResponse) String() string {
 func (*BeginProviderLoginResponse) ProtoMessage() {}
 
 func (x *BeginProviderLoginResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[43]
+	mi := &file_skein_v1_services_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2970,7 +3217,7 @@ func (x *BeginProviderLoginResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginProviderLoginResponse.ProtoReflect.Descriptor instead.
 func (*BeginProviderLoginResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{43}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *BeginProviderLoginResponse) GetUrl() string {
@@ -3001,7 +3248,7 @@ type AnswerProviderLoginRequest struct {
 
 func (x *AnswerProviderLoginRequest) Reset() {
 	*x = AnswerProviderLoginRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[44]
+	mi := &file_skein_v1_services_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3013,7 +3260,7 @@ func (x *AnswerProviderLoginRequest) String() string {
 func (*AnswerProviderLoginRequest) ProtoMessage() {}
 
 func (x *AnswerProviderLoginRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[44]
+	mi := &file_skein_v1_services_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3026,7 +3273,7 @@ func (x *AnswerProviderLoginRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerProviderLoginRequest.ProtoReflect.Descriptor instead.
 func (*AnswerProviderLoginRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{44}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *AnswerProviderLoginRequest) GetState() string {
@@ -3069,7 +3316,7 @@ type AnswerProviderLoginResponse struct {
 
 func (x *AnswerProviderLoginResponse) Reset() {
 	*x = AnswerProviderLoginResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[45]
+	mi := &file_skein_v1_services_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3081,7 +3328,7 @@ func (x *AnswerProviderLoginResponse) String() string {
 func (*AnswerProviderLoginResponse) ProtoMessage() {}
 
 func (x *AnswerProviderLoginResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[45]
+	mi := &file_skein_v1_services_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3094,7 +3341,7 @@ func (x *AnswerProviderLoginResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerProviderLoginResponse.ProtoReflect.Descriptor instead.
 func (*AnswerProviderLoginResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{45}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *AnswerProviderLoginResponse) GetCode() string {
@@ -3125,7 +3372,7 @@ type FinishProviderLoginRequest struct {
 
 func (x *FinishProviderLoginRequest) Reset() {
 	*x = FinishProviderLoginRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[46]
+	mi := &file_skein_v1_services_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3137,7 +3384,7 @@ func (x *FinishProviderLoginRequest) String() string {
 func (*FinishProviderLoginRequest) ProtoMessage() {}
 
 func (x *FinishProviderLoginRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[46]
+	mi := &file_skein_v1_services_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3150,7 +3397,7 @@ func (x *FinishProviderLoginRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinishProviderLoginRequest.ProtoReflect.Descriptor instead.
 func (*FinishProviderLoginRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{46}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *FinishProviderLoginRequest) GetCode() string {
@@ -3192,7 +3439,7 @@ type FinishProviderLoginResponse struct {
 
 func (x *FinishProviderLoginResponse) Reset() {
 	*x = FinishProviderLoginResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[47]
+	mi := &file_skein_v1_services_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3204,7 +3451,7 @@ func (x *FinishProviderLoginResponse) String() string {
 func (*FinishProviderLoginResponse) ProtoMessage() {}
 
 func (x *FinishProviderLoginResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[47]
+	mi := &file_skein_v1_services_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3217,7 +3464,7 @@ func (x *FinishProviderLoginResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinishProviderLoginResponse.ProtoReflect.Descriptor instead.
 func (*FinishProviderLoginResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{47}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *FinishProviderLoginResponse) GetTokens() *Tokens {
@@ -3251,7 +3498,7 @@ type Identity struct {
 
 func (x *Identity) Reset() {
 	*x = Identity{}
-	mi := &file_skein_v1_services_proto_msgTypes[48]
+	mi := &file_skein_v1_services_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3263,7 +3510,7 @@ func (x *Identity) String() string {
 func (*Identity) ProtoMessage() {}
 
 func (x *Identity) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[48]
+	mi := &file_skein_v1_services_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3276,7 +3523,7 @@ func (x *Identity) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Identity.ProtoReflect.Descriptor instead.
 func (*Identity) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{48}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Identity) GetId() string {
@@ -3334,7 +3581,7 @@ type LinkIdentityRequest struct {
 
 func (x *LinkIdentityRequest) Reset() {
 	*x = LinkIdentityRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[49]
+	mi := &file_skein_v1_services_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3346,7 +3593,7 @@ func (x *LinkIdentityRequest) String() string {
 func (*LinkIdentityRequest) ProtoMessage() {}
 
 func (x *LinkIdentityRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[49]
+	mi := &file_skein_v1_services_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3359,7 +3606,7 @@ func (x *LinkIdentityRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkIdentityRequest.ProtoReflect.Descriptor instead.
 func (*LinkIdentityRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{49}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *LinkIdentityRequest) GetCode() string {
@@ -3392,7 +3639,7 @@ type LinkIdentityResponse struct {
 
 func (x *LinkIdentityResponse) Reset() {
 	*x = LinkIdentityResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[50]
+	mi := &file_skein_v1_services_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3404,7 +3651,7 @@ func (x *LinkIdentityResponse) String() string {
 func (*LinkIdentityResponse) ProtoMessage() {}
 
 func (x *LinkIdentityResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[50]
+	mi := &file_skein_v1_services_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3417,7 +3664,7 @@ func (x *LinkIdentityResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkIdentityResponse.ProtoReflect.Descriptor instead.
 func (*LinkIdentityResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{50}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *LinkIdentityResponse) GetIdentity() *Identity {
@@ -3435,7 +3682,7 @@ type ListIdentitiesRequest struct {
 
 func (x *ListIdentitiesRequest) Reset() {
 	*x = ListIdentitiesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[51]
+	mi := &file_skein_v1_services_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3447,7 +3694,7 @@ func (x *ListIdentitiesRequest) String() string {
 func (*ListIdentitiesRequest) ProtoMessage() {}
 
 func (x *ListIdentitiesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[51]
+	mi := &file_skein_v1_services_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3460,7 +3707,7 @@ func (x *ListIdentitiesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListIdentitiesRequest.ProtoReflect.Descriptor instead.
 func (*ListIdentitiesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{51}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{53}
 }
 
 type ListIdentitiesResponse struct {
@@ -3473,7 +3720,7 @@ type ListIdentitiesResponse struct {
 
 func (x *ListIdentitiesResponse) Reset() {
 	*x = ListIdentitiesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[52]
+	mi := &file_skein_v1_services_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3485,7 +3732,7 @@ func (x *ListIdentitiesResponse) String() string {
 func (*ListIdentitiesResponse) ProtoMessage() {}
 
 func (x *ListIdentitiesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[52]
+	mi := &file_skein_v1_services_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3498,7 +3745,7 @@ func (x *ListIdentitiesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListIdentitiesResponse.ProtoReflect.Descriptor instead.
 func (*ListIdentitiesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{52}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *ListIdentitiesResponse) GetIdentities() []*Identity {
@@ -3519,7 +3766,7 @@ type UnlinkIdentityRequest struct {
 
 func (x *UnlinkIdentityRequest) Reset() {
 	*x = UnlinkIdentityRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[53]
+	mi := &file_skein_v1_services_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3531,7 +3778,7 @@ func (x *UnlinkIdentityRequest) String() string {
 func (*UnlinkIdentityRequest) ProtoMessage() {}
 
 func (x *UnlinkIdentityRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[53]
+	mi := &file_skein_v1_services_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3544,7 +3791,7 @@ func (x *UnlinkIdentityRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnlinkIdentityRequest.ProtoReflect.Descriptor instead.
 func (*UnlinkIdentityRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{53}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *UnlinkIdentityRequest) GetId() string {
@@ -3569,7 +3816,7 @@ type UnlinkIdentityResponse struct {
 
 func (x *UnlinkIdentityResponse) Reset() {
 	*x = UnlinkIdentityResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[54]
+	mi := &file_skein_v1_services_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3581,7 +3828,7 @@ func (x *UnlinkIdentityResponse) String() string {
 func (*UnlinkIdentityResponse) ProtoMessage() {}
 
 func (x *UnlinkIdentityResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[54]
+	mi := &file_skein_v1_services_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3594,7 +3841,7 @@ func (x *UnlinkIdentityResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnlinkIdentityResponse.ProtoReflect.Descriptor instead.
 func (*UnlinkIdentityResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{54}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{56}
 }
 
 type ChangeUsernameRequest struct {
@@ -3609,7 +3856,7 @@ type ChangeUsernameRequest struct {
 
 func (x *ChangeUsernameRequest) Reset() {
 	*x = ChangeUsernameRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[55]
+	mi := &file_skein_v1_services_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3621,7 +3868,7 @@ func (x *ChangeUsernameRequest) String() string {
 func (*ChangeUsernameRequest) ProtoMessage() {}
 
 func (x *ChangeUsernameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[55]
+	mi := &file_skein_v1_services_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3634,7 +3881,7 @@ func (x *ChangeUsernameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeUsernameRequest.ProtoReflect.Descriptor instead.
 func (*ChangeUsernameRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{55}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *ChangeUsernameRequest) GetUsername() string {
@@ -3660,7 +3907,7 @@ type ChangeUsernameResponse struct {
 
 func (x *ChangeUsernameResponse) Reset() {
 	*x = ChangeUsernameResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[56]
+	mi := &file_skein_v1_services_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3672,7 +3919,7 @@ func (x *ChangeUsernameResponse) String() string {
 func (*ChangeUsernameResponse) ProtoMessage() {}
 
 func (x *ChangeUsernameResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[56]
+	mi := &file_skein_v1_services_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3685,7 +3932,7 @@ func (x *ChangeUsernameResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeUsernameResponse.ProtoReflect.Descriptor instead.
 func (*ChangeUsernameResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{56}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *ChangeUsernameResponse) GetUser() *User {
@@ -3706,7 +3953,7 @@ type RegisterGuestRequest struct {
 
 func (x *RegisterGuestRequest) Reset() {
 	*x = RegisterGuestRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[57]
+	mi := &file_skein_v1_services_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3718,7 +3965,7 @@ func (x *RegisterGuestRequest) String() string {
 func (*RegisterGuestRequest) ProtoMessage() {}
 
 func (x *RegisterGuestRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[57]
+	mi := &file_skein_v1_services_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3731,7 +3978,7 @@ func (x *RegisterGuestRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterGuestRequest.ProtoReflect.Descriptor instead.
 func (*RegisterGuestRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{57}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *RegisterGuestRequest) GetDisplayName() string {
@@ -3758,7 +4005,7 @@ type RegisterGuestResponse struct {
 
 func (x *RegisterGuestResponse) Reset() {
 	*x = RegisterGuestResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[58]
+	mi := &file_skein_v1_services_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3770,7 +4017,7 @@ func (x *RegisterGuestResponse) String() string {
 func (*RegisterGuestResponse) ProtoMessage() {}
 
 func (x *RegisterGuestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[58]
+	mi := &file_skein_v1_services_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3783,7 +4030,7 @@ func (x *RegisterGuestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterGuestResponse.ProtoReflect.Descriptor instead.
 func (*RegisterGuestResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{58}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *RegisterGuestResponse) GetTokens() *Tokens {
@@ -3813,7 +4060,7 @@ type UpgradeGuestRequest struct {
 
 func (x *UpgradeGuestRequest) Reset() {
 	*x = UpgradeGuestRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[59]
+	mi := &file_skein_v1_services_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3825,7 +4072,7 @@ func (x *UpgradeGuestRequest) String() string {
 func (*UpgradeGuestRequest) ProtoMessage() {}
 
 func (x *UpgradeGuestRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[59]
+	mi := &file_skein_v1_services_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3838,7 +4085,7 @@ func (x *UpgradeGuestRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpgradeGuestRequest.ProtoReflect.Descriptor instead.
 func (*UpgradeGuestRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{59}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *UpgradeGuestRequest) GetUsername() string {
@@ -3885,7 +4132,7 @@ type UpgradeGuestResponse struct {
 
 func (x *UpgradeGuestResponse) Reset() {
 	*x = UpgradeGuestResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[60]
+	mi := &file_skein_v1_services_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3897,7 +4144,7 @@ func (x *UpgradeGuestResponse) String() string {
 func (*UpgradeGuestResponse) ProtoMessage() {}
 
 func (x *UpgradeGuestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[60]
+	mi := &file_skein_v1_services_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3910,7 +4157,7 @@ func (x *UpgradeGuestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpgradeGuestResponse.ProtoReflect.Descriptor instead.
 func (*UpgradeGuestResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{60}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *UpgradeGuestResponse) GetUser() *User {
@@ -3942,7 +4189,7 @@ type User struct {
 
 func (x *User) Reset() {
 	*x = User{}
-	mi := &file_skein_v1_services_proto_msgTypes[61]
+	mi := &file_skein_v1_services_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3954,7 +4201,7 @@ func (x *User) String() string {
 func (*User) ProtoMessage() {}
 
 func (x *User) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[61]
+	mi := &file_skein_v1_services_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3967,7 +4214,7 @@ func (x *User) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use User.ProtoReflect.Descriptor instead.
 func (*User) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{61}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *User) GetId() string {
@@ -4035,7 +4282,7 @@ type GetUsersRequest struct {
 
 func (x *GetUsersRequest) Reset() {
 	*x = GetUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[62]
+	mi := &file_skein_v1_services_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4047,7 +4294,7 @@ func (x *GetUsersRequest) String() string {
 func (*GetUsersRequest) ProtoMessage() {}
 
 func (x *GetUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[62]
+	mi := &file_skein_v1_services_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4060,7 +4307,7 @@ func (x *GetUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUsersRequest.ProtoReflect.Descriptor instead.
 func (*GetUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{62}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *GetUsersRequest) GetIds() []string {
@@ -4079,7 +4326,7 @@ type GetUsersResponse struct {
 
 func (x *GetUsersResponse) Reset() {
 	*x = GetUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[63]
+	mi := &file_skein_v1_services_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4091,7 +4338,7 @@ func (x *GetUsersResponse) String() string {
 func (*GetUsersResponse) ProtoMessage() {}
 
 func (x *GetUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[63]
+	mi := &file_skein_v1_services_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4104,7 +4351,7 @@ func (x *GetUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUsersResponse.ProtoReflect.Descriptor instead.
 func (*GetUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{63}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *GetUsersResponse) GetUsers() []*User {
@@ -4123,7 +4370,7 @@ type FindUserRequest struct {
 
 func (x *FindUserRequest) Reset() {
 	*x = FindUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[64]
+	mi := &file_skein_v1_services_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4135,7 +4382,7 @@ func (x *FindUserRequest) String() string {
 func (*FindUserRequest) ProtoMessage() {}
 
 func (x *FindUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[64]
+	mi := &file_skein_v1_services_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4148,7 +4395,7 @@ func (x *FindUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindUserRequest.ProtoReflect.Descriptor instead.
 func (*FindUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{64}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *FindUserRequest) GetUsername() string {
@@ -4167,7 +4414,7 @@ type FindUserResponse struct {
 
 func (x *FindUserResponse) Reset() {
 	*x = FindUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[65]
+	mi := &file_skein_v1_services_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4179,7 +4426,7 @@ func (x *FindUserResponse) String() string {
 func (*FindUserResponse) ProtoMessage() {}
 
 func (x *FindUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[65]
+	mi := &file_skein_v1_services_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4192,7 +4439,7 @@ func (x *FindUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindUserResponse.ProtoReflect.Descriptor instead.
 func (*FindUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{65}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *FindUserResponse) GetUser() *User {
@@ -4215,7 +4462,7 @@ type SearchUsersRequest struct {
 
 func (x *SearchUsersRequest) Reset() {
 	*x = SearchUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[66]
+	mi := &file_skein_v1_services_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4227,7 +4474,7 @@ func (x *SearchUsersRequest) String() string {
 func (*SearchUsersRequest) ProtoMessage() {}
 
 func (x *SearchUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[66]
+	mi := &file_skein_v1_services_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4240,7 +4487,7 @@ func (x *SearchUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchUsersRequest.ProtoReflect.Descriptor instead.
 func (*SearchUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{66}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *SearchUsersRequest) GetPrefix() string {
@@ -4275,7 +4522,7 @@ type SearchUsersResponse struct {
 
 func (x *SearchUsersResponse) Reset() {
 	*x = SearchUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[67]
+	mi := &file_skein_v1_services_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4287,7 +4534,7 @@ func (x *SearchUsersResponse) String() string {
 func (*SearchUsersResponse) ProtoMessage() {}
 
 func (x *SearchUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[67]
+	mi := &file_skein_v1_services_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4300,7 +4547,7 @@ func (x *SearchUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchUsersResponse.ProtoReflect.Descriptor instead.
 func (*SearchUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{67}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *SearchUsersResponse) GetUsers() []*User {
@@ -4337,7 +4584,7 @@ type UpdateProfileRequest struct {
 
 func (x *UpdateProfileRequest) Reset() {
 	*x = UpdateProfileRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[68]
+	mi := &file_skein_v1_services_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4349,7 +4596,7 @@ func (x *UpdateProfileRequest) String() string {
 func (*UpdateProfileRequest) ProtoMessage() {}
 
 func (x *UpdateProfileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[68]
+	mi := &file_skein_v1_services_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4362,7 +4609,7 @@ func (x *UpdateProfileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateProfileRequest.ProtoReflect.Descriptor instead.
 func (*UpdateProfileRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{68}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *UpdateProfileRequest) GetDisplayName() string {
@@ -4442,7 +4689,7 @@ type UpdateProfileResponse struct {
 
 func (x *UpdateProfileResponse) Reset() {
 	*x = UpdateProfileResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[69]
+	mi := &file_skein_v1_services_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4454,7 +4701,7 @@ func (x *UpdateProfileResponse) String() string {
 func (*UpdateProfileResponse) ProtoMessage() {}
 
 func (x *UpdateProfileResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[69]
+	mi := &file_skein_v1_services_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4467,7 +4714,7 @@ func (x *UpdateProfileResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateProfileResponse.ProtoReflect.Descriptor instead.
 func (*UpdateProfileResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{69}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *UpdateProfileResponse) GetUser() *User {
@@ -4531,7 +4778,7 @@ type Contact struct {
 
 func (x *Contact) Reset() {
 	*x = Contact{}
-	mi := &file_skein_v1_services_proto_msgTypes[70]
+	mi := &file_skein_v1_services_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4543,7 +4790,7 @@ func (x *Contact) String() string {
 func (*Contact) ProtoMessage() {}
 
 func (x *Contact) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[70]
+	mi := &file_skein_v1_services_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4556,7 +4803,7 @@ func (x *Contact) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Contact.ProtoReflect.Descriptor instead.
 func (*Contact) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{70}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *Contact) GetUser() *User {
@@ -4626,7 +4873,7 @@ type RequestContactRequest struct {
 
 func (x *RequestContactRequest) Reset() {
 	*x = RequestContactRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[71]
+	mi := &file_skein_v1_services_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4638,7 +4885,7 @@ func (x *RequestContactRequest) String() string {
 func (*RequestContactRequest) ProtoMessage() {}
 
 func (x *RequestContactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[71]
+	mi := &file_skein_v1_services_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4651,7 +4898,7 @@ func (x *RequestContactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestContactRequest.ProtoReflect.Descriptor instead.
 func (*RequestContactRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{71}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *RequestContactRequest) GetUser() string {
@@ -4677,7 +4924,7 @@ type RequestContactResponse struct {
 
 func (x *RequestContactResponse) Reset() {
 	*x = RequestContactResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[72]
+	mi := &file_skein_v1_services_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4689,7 +4936,7 @@ func (x *RequestContactResponse) String() string {
 func (*RequestContactResponse) ProtoMessage() {}
 
 func (x *RequestContactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[72]
+	mi := &file_skein_v1_services_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4702,7 +4949,7 @@ func (x *RequestContactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestContactResponse.ProtoReflect.Descriptor instead.
 func (*RequestContactResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{72}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *RequestContactResponse) GetContact() *Contact {
@@ -4721,7 +4968,7 @@ type AcceptContactRequest struct {
 
 func (x *AcceptContactRequest) Reset() {
 	*x = AcceptContactRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[73]
+	mi := &file_skein_v1_services_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4733,7 +4980,7 @@ func (x *AcceptContactRequest) String() string {
 func (*AcceptContactRequest) ProtoMessage() {}
 
 func (x *AcceptContactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[73]
+	mi := &file_skein_v1_services_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4746,7 +4993,7 @@ func (x *AcceptContactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptContactRequest.ProtoReflect.Descriptor instead.
 func (*AcceptContactRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{73}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *AcceptContactRequest) GetUser() string {
@@ -4765,7 +5012,7 @@ type AcceptContactResponse struct {
 
 func (x *AcceptContactResponse) Reset() {
 	*x = AcceptContactResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[74]
+	mi := &file_skein_v1_services_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4777,7 +5024,7 @@ func (x *AcceptContactResponse) String() string {
 func (*AcceptContactResponse) ProtoMessage() {}
 
 func (x *AcceptContactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[74]
+	mi := &file_skein_v1_services_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4790,7 +5037,7 @@ func (x *AcceptContactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptContactResponse.ProtoReflect.Descriptor instead.
 func (*AcceptContactResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{74}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *AcceptContactResponse) GetContact() *Contact {
@@ -4809,7 +5056,7 @@ type RefuseContactRequest struct {
 
 func (x *RefuseContactRequest) Reset() {
 	*x = RefuseContactRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[75]
+	mi := &file_skein_v1_services_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4821,7 +5068,7 @@ func (x *RefuseContactRequest) String() string {
 func (*RefuseContactRequest) ProtoMessage() {}
 
 func (x *RefuseContactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[75]
+	mi := &file_skein_v1_services_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4834,7 +5081,7 @@ func (x *RefuseContactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseContactRequest.ProtoReflect.Descriptor instead.
 func (*RefuseContactRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{75}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *RefuseContactRequest) GetUser() string {
@@ -4852,7 +5099,7 @@ type RefuseContactResponse struct {
 
 func (x *RefuseContactResponse) Reset() {
 	*x = RefuseContactResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[76]
+	mi := &file_skein_v1_services_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4864,7 +5111,7 @@ func (x *RefuseContactResponse) String() string {
 func (*RefuseContactResponse) ProtoMessage() {}
 
 func (x *RefuseContactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[76]
+	mi := &file_skein_v1_services_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4877,7 +5124,7 @@ func (x *RefuseContactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseContactResponse.ProtoReflect.Descriptor instead.
 func (*RefuseContactResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{76}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{78}
 }
 
 type RemoveContactRequest struct {
@@ -4889,7 +5136,7 @@ type RemoveContactRequest struct {
 
 func (x *RemoveContactRequest) Reset() {
 	*x = RemoveContactRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[77]
+	mi := &file_skein_v1_services_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4901,7 +5148,7 @@ func (x *RemoveContactRequest) String() string {
 func (*RemoveContactRequest) ProtoMessage() {}
 
 func (x *RemoveContactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[77]
+	mi := &file_skein_v1_services_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4914,7 +5161,7 @@ func (x *RemoveContactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveContactRequest.ProtoReflect.Descriptor instead.
 func (*RemoveContactRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{77}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *RemoveContactRequest) GetUser() string {
@@ -4932,7 +5179,7 @@ type RemoveContactResponse struct {
 
 func (x *RemoveContactResponse) Reset() {
 	*x = RemoveContactResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[78]
+	mi := &file_skein_v1_services_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4944,7 +5191,7 @@ func (x *RemoveContactResponse) String() string {
 func (*RemoveContactResponse) ProtoMessage() {}
 
 func (x *RemoveContactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[78]
+	mi := &file_skein_v1_services_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4957,7 +5204,7 @@ func (x *RemoveContactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveContactResponse.ProtoReflect.Descriptor instead.
 func (*RemoveContactResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{78}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{80}
 }
 
 type BlockUserRequest struct {
@@ -4969,7 +5216,7 @@ type BlockUserRequest struct {
 
 func (x *BlockUserRequest) Reset() {
 	*x = BlockUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[79]
+	mi := &file_skein_v1_services_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4981,7 +5228,7 @@ func (x *BlockUserRequest) String() string {
 func (*BlockUserRequest) ProtoMessage() {}
 
 func (x *BlockUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[79]
+	mi := &file_skein_v1_services_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4994,7 +5241,7 @@ func (x *BlockUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockUserRequest.ProtoReflect.Descriptor instead.
 func (*BlockUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{79}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *BlockUserRequest) GetUser() string {
@@ -5012,7 +5259,7 @@ type BlockUserResponse struct {
 
 func (x *BlockUserResponse) Reset() {
 	*x = BlockUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[80]
+	mi := &file_skein_v1_services_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5024,7 +5271,7 @@ func (x *BlockUserResponse) String() string {
 func (*BlockUserResponse) ProtoMessage() {}
 
 func (x *BlockUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[80]
+	mi := &file_skein_v1_services_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5037,7 +5284,7 @@ func (x *BlockUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockUserResponse.ProtoReflect.Descriptor instead.
 func (*BlockUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{80}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{82}
 }
 
 type UnblockUserRequest struct {
@@ -5049,7 +5296,7 @@ type UnblockUserRequest struct {
 
 func (x *UnblockUserRequest) Reset() {
 	*x = UnblockUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[81]
+	mi := &file_skein_v1_services_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5061,7 +5308,7 @@ func (x *UnblockUserRequest) String() string {
 func (*UnblockUserRequest) ProtoMessage() {}
 
 func (x *UnblockUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[81]
+	mi := &file_skein_v1_services_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5074,7 +5321,7 @@ func (x *UnblockUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnblockUserRequest.ProtoReflect.Descriptor instead.
 func (*UnblockUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{81}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *UnblockUserRequest) GetUser() string {
@@ -5092,7 +5339,7 @@ type UnblockUserResponse struct {
 
 func (x *UnblockUserResponse) Reset() {
 	*x = UnblockUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[82]
+	mi := &file_skein_v1_services_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5104,7 +5351,7 @@ func (x *UnblockUserResponse) String() string {
 func (*UnblockUserResponse) ProtoMessage() {}
 
 func (x *UnblockUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[82]
+	mi := &file_skein_v1_services_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5117,7 +5364,7 @@ func (x *UnblockUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnblockUserResponse.ProtoReflect.Descriptor instead.
 func (*UnblockUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{82}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{84}
 }
 
 type SetRemarkRequest struct {
@@ -5130,7 +5377,7 @@ type SetRemarkRequest struct {
 
 func (x *SetRemarkRequest) Reset() {
 	*x = SetRemarkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[83]
+	mi := &file_skein_v1_services_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5142,7 +5389,7 @@ func (x *SetRemarkRequest) String() string {
 func (*SetRemarkRequest) ProtoMessage() {}
 
 func (x *SetRemarkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[83]
+	mi := &file_skein_v1_services_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5155,7 +5402,7 @@ func (x *SetRemarkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRemarkRequest.ProtoReflect.Descriptor instead.
 func (*SetRemarkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{83}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *SetRemarkRequest) GetUser() string {
@@ -5180,7 +5427,7 @@ type SetRemarkResponse struct {
 
 func (x *SetRemarkResponse) Reset() {
 	*x = SetRemarkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[84]
+	mi := &file_skein_v1_services_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5192,7 +5439,7 @@ func (x *SetRemarkResponse) String() string {
 func (*SetRemarkResponse) ProtoMessage() {}
 
 func (x *SetRemarkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[84]
+	mi := &file_skein_v1_services_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5205,7 +5452,7 @@ func (x *SetRemarkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRemarkResponse.ProtoReflect.Descriptor instead.
 func (*SetRemarkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{84}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{86}
 }
 
 type SetTagsRequest struct {
@@ -5219,7 +5466,7 @@ type SetTagsRequest struct {
 
 func (x *SetTagsRequest) Reset() {
 	*x = SetTagsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[85]
+	mi := &file_skein_v1_services_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5231,7 +5478,7 @@ func (x *SetTagsRequest) String() string {
 func (*SetTagsRequest) ProtoMessage() {}
 
 func (x *SetTagsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[85]
+	mi := &file_skein_v1_services_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5244,7 +5491,7 @@ func (x *SetTagsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetTagsRequest.ProtoReflect.Descriptor instead.
 func (*SetTagsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{85}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *SetTagsRequest) GetUser() string {
@@ -5269,7 +5516,7 @@ type SetTagsResponse struct {
 
 func (x *SetTagsResponse) Reset() {
 	*x = SetTagsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[86]
+	mi := &file_skein_v1_services_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5281,7 +5528,7 @@ func (x *SetTagsResponse) String() string {
 func (*SetTagsResponse) ProtoMessage() {}
 
 func (x *SetTagsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[86]
+	mi := &file_skein_v1_services_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5294,7 +5541,7 @@ func (x *SetTagsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetTagsResponse.ProtoReflect.Descriptor instead.
 func (*SetTagsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{86}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{88}
 }
 
 type ListContactsRequest struct {
@@ -5310,7 +5557,7 @@ type ListContactsRequest struct {
 
 func (x *ListContactsRequest) Reset() {
 	*x = ListContactsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[87]
+	mi := &file_skein_v1_services_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5322,7 +5569,7 @@ func (x *ListContactsRequest) String() string {
 func (*ListContactsRequest) ProtoMessage() {}
 
 func (x *ListContactsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[87]
+	mi := &file_skein_v1_services_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5335,7 +5582,7 @@ func (x *ListContactsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListContactsRequest.ProtoReflect.Descriptor instead.
 func (*ListContactsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{87}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *ListContactsRequest) GetLimit() uint32 {
@@ -5373,7 +5620,7 @@ type ListContactsResponse struct {
 
 func (x *ListContactsResponse) Reset() {
 	*x = ListContactsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[88]
+	mi := &file_skein_v1_services_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5385,7 +5632,7 @@ func (x *ListContactsResponse) String() string {
 func (*ListContactsResponse) ProtoMessage() {}
 
 func (x *ListContactsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[88]
+	mi := &file_skein_v1_services_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5398,7 +5645,7 @@ func (x *ListContactsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListContactsResponse.ProtoReflect.Descriptor instead.
 func (*ListContactsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{88}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *ListContactsResponse) GetContacts() []*Contact {
@@ -5469,7 +5716,7 @@ type Group struct {
 
 func (x *Group) Reset() {
 	*x = Group{}
-	mi := &file_skein_v1_services_proto_msgTypes[89]
+	mi := &file_skein_v1_services_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5481,7 +5728,7 @@ func (x *Group) String() string {
 func (*Group) ProtoMessage() {}
 
 func (x *Group) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[89]
+	mi := &file_skein_v1_services_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5494,7 +5741,7 @@ func (x *Group) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Group.ProtoReflect.Descriptor instead.
 func (*Group) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{89}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *Group) GetConversation() string {
@@ -5637,7 +5884,7 @@ type Member struct {
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_skein_v1_services_proto_msgTypes[90]
+	mi := &file_skein_v1_services_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5649,7 +5896,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[90]
+	mi := &file_skein_v1_services_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5662,7 +5909,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{90}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *Member) GetUser() string {
@@ -5714,7 +5961,7 @@ type CreateGroupRequest struct {
 
 func (x *CreateGroupRequest) Reset() {
 	*x = CreateGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[91]
+	mi := &file_skein_v1_services_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5726,7 +5973,7 @@ func (x *CreateGroupRequest) String() string {
 func (*CreateGroupRequest) ProtoMessage() {}
 
 func (x *CreateGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[91]
+	mi := &file_skein_v1_services_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5739,7 +5986,7 @@ func (x *CreateGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupRequest.ProtoReflect.Descriptor instead.
 func (*CreateGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{91}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *CreateGroupRequest) GetName() string {
@@ -5774,7 +6021,7 @@ type CreateGroupResponse struct {
 
 func (x *CreateGroupResponse) Reset() {
 	*x = CreateGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[92]
+	mi := &file_skein_v1_services_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5786,7 +6033,7 @@ func (x *CreateGroupResponse) String() string {
 func (*CreateGroupResponse) ProtoMessage() {}
 
 func (x *CreateGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[92]
+	mi := &file_skein_v1_services_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5799,7 +6046,7 @@ func (x *CreateGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupResponse.ProtoReflect.Descriptor instead.
 func (*CreateGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{92}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *CreateGroupResponse) GetGroup() *Group {
@@ -5825,7 +6072,7 @@ type GetGroupRequest struct {
 
 func (x *GetGroupRequest) Reset() {
 	*x = GetGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[93]
+	mi := &file_skein_v1_services_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5837,7 +6084,7 @@ func (x *GetGroupRequest) String() string {
 func (*GetGroupRequest) ProtoMessage() {}
 
 func (x *GetGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[93]
+	mi := &file_skein_v1_services_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5850,7 +6097,7 @@ func (x *GetGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetGroupRequest.ProtoReflect.Descriptor instead.
 func (*GetGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{93}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *GetGroupRequest) GetConversation() string {
@@ -5869,7 +6116,7 @@ type GetGroupResponse struct {
 
 func (x *GetGroupResponse) Reset() {
 	*x = GetGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[94]
+	mi := &file_skein_v1_services_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5881,7 +6128,7 @@ func (x *GetGroupResponse) String() string {
 func (*GetGroupResponse) ProtoMessage() {}
 
 func (x *GetGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[94]
+	mi := &file_skein_v1_services_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5894,7 +6141,7 @@ func (x *GetGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetGroupResponse.ProtoReflect.Descriptor instead.
 func (*GetGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{94}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *GetGroupResponse) GetGroup() *Group {
@@ -5914,7 +6161,7 @@ type RenameGroupRequest struct {
 
 func (x *RenameGroupRequest) Reset() {
 	*x = RenameGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[95]
+	mi := &file_skein_v1_services_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5926,7 +6173,7 @@ func (x *RenameGroupRequest) String() string {
 func (*RenameGroupRequest) ProtoMessage() {}
 
 func (x *RenameGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[95]
+	mi := &file_skein_v1_services_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5939,7 +6186,7 @@ func (x *RenameGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenameGroupRequest.ProtoReflect.Descriptor instead.
 func (*RenameGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{95}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *RenameGroupRequest) GetConversation() string {
@@ -5965,7 +6212,7 @@ type RenameGroupResponse struct {
 
 func (x *RenameGroupResponse) Reset() {
 	*x = RenameGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[96]
+	mi := &file_skein_v1_services_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5977,7 +6224,7 @@ func (x *RenameGroupResponse) String() string {
 func (*RenameGroupResponse) ProtoMessage() {}
 
 func (x *RenameGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[96]
+	mi := &file_skein_v1_services_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5990,7 +6237,7 @@ func (x *RenameGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenameGroupResponse.ProtoReflect.Descriptor instead.
 func (*RenameGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{96}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *RenameGroupResponse) GetGroup() *Group {
@@ -6023,7 +6270,7 @@ type UpdateGroupRequest struct {
 
 func (x *UpdateGroupRequest) Reset() {
 	*x = UpdateGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[97]
+	mi := &file_skein_v1_services_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6035,7 +6282,7 @@ func (x *UpdateGroupRequest) String() string {
 func (*UpdateGroupRequest) ProtoMessage() {}
 
 func (x *UpdateGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[97]
+	mi := &file_skein_v1_services_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6048,7 +6295,7 @@ func (x *UpdateGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateGroupRequest.ProtoReflect.Descriptor instead.
 func (*UpdateGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{97}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *UpdateGroupRequest) GetConversation() string {
@@ -6151,7 +6398,7 @@ type UpdateGroupResponse struct {
 
 func (x *UpdateGroupResponse) Reset() {
 	*x = UpdateGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[98]
+	mi := &file_skein_v1_services_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6163,7 +6410,7 @@ func (x *UpdateGroupResponse) String() string {
 func (*UpdateGroupResponse) ProtoMessage() {}
 
 func (x *UpdateGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[98]
+	mi := &file_skein_v1_services_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6176,7 +6423,7 @@ func (x *UpdateGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateGroupResponse.ProtoReflect.Descriptor instead.
 func (*UpdateGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{98}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *UpdateGroupResponse) GetGroup() *Group {
@@ -6203,7 +6450,7 @@ type ListMembersRequest struct {
 
 func (x *ListMembersRequest) Reset() {
 	*x = ListMembersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[99]
+	mi := &file_skein_v1_services_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6215,7 +6462,7 @@ func (x *ListMembersRequest) String() string {
 func (*ListMembersRequest) ProtoMessage() {}
 
 func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[99]
+	mi := &file_skein_v1_services_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6228,7 +6475,7 @@ func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersRequest.ProtoReflect.Descriptor instead.
 func (*ListMembersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{99}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *ListMembersRequest) GetConversation() string {
@@ -6276,7 +6523,7 @@ type ListMembersResponse struct {
 
 func (x *ListMembersResponse) Reset() {
 	*x = ListMembersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[100]
+	mi := &file_skein_v1_services_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6288,7 +6535,7 @@ func (x *ListMembersResponse) String() string {
 func (*ListMembersResponse) ProtoMessage() {}
 
 func (x *ListMembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[100]
+	mi := &file_skein_v1_services_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6301,7 +6548,7 @@ func (x *ListMembersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersResponse.ProtoReflect.Descriptor instead.
 func (*ListMembersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{100}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *ListMembersResponse) GetMembers() []*Member {
@@ -6328,7 +6575,7 @@ type AddMembersRequest struct {
 
 func (x *AddMembersRequest) Reset() {
 	*x = AddMembersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[101]
+	mi := &file_skein_v1_services_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6340,7 +6587,7 @@ func (x *AddMembersRequest) String() string {
 func (*AddMembersRequest) ProtoMessage() {}
 
 func (x *AddMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[101]
+	mi := &file_skein_v1_services_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6353,7 +6600,7 @@ func (x *AddMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMembersRequest.ProtoReflect.Descriptor instead.
 func (*AddMembersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{101}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *AddMembersRequest) GetConversation() string {
@@ -6382,7 +6629,7 @@ type AddMembersResponse struct {
 
 func (x *AddMembersResponse) Reset() {
 	*x = AddMembersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[102]
+	mi := &file_skein_v1_services_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6394,7 +6641,7 @@ func (x *AddMembersResponse) String() string {
 func (*AddMembersResponse) ProtoMessage() {}
 
 func (x *AddMembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[102]
+	mi := &file_skein_v1_services_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6407,7 +6654,7 @@ func (x *AddMembersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMembersResponse.ProtoReflect.Descriptor instead.
 func (*AddMembersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{102}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *AddMembersResponse) GetAdded() []string {
@@ -6434,7 +6681,7 @@ type RemoveMembersRequest struct {
 
 func (x *RemoveMembersRequest) Reset() {
 	*x = RemoveMembersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[103]
+	mi := &file_skein_v1_services_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6446,7 +6693,7 @@ func (x *RemoveMembersRequest) String() string {
 func (*RemoveMembersRequest) ProtoMessage() {}
 
 func (x *RemoveMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[103]
+	mi := &file_skein_v1_services_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6459,7 +6706,7 @@ func (x *RemoveMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMembersRequest.ProtoReflect.Descriptor instead.
 func (*RemoveMembersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{103}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *RemoveMembersRequest) GetConversation() string {
@@ -6485,7 +6732,7 @@ type RemoveMembersResponse struct {
 
 func (x *RemoveMembersResponse) Reset() {
 	*x = RemoveMembersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[104]
+	mi := &file_skein_v1_services_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6497,7 +6744,7 @@ func (x *RemoveMembersResponse) String() string {
 func (*RemoveMembersResponse) ProtoMessage() {}
 
 func (x *RemoveMembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[104]
+	mi := &file_skein_v1_services_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6510,7 +6757,7 @@ func (x *RemoveMembersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMembersResponse.ProtoReflect.Descriptor instead.
 func (*RemoveMembersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{104}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *RemoveMembersResponse) GetRemoved() []string {
@@ -6529,7 +6776,7 @@ type LeaveGroupRequest struct {
 
 func (x *LeaveGroupRequest) Reset() {
 	*x = LeaveGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[105]
+	mi := &file_skein_v1_services_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6541,7 +6788,7 @@ func (x *LeaveGroupRequest) String() string {
 func (*LeaveGroupRequest) ProtoMessage() {}
 
 func (x *LeaveGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[105]
+	mi := &file_skein_v1_services_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6554,7 +6801,7 @@ func (x *LeaveGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaveGroupRequest.ProtoReflect.Descriptor instead.
 func (*LeaveGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{105}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *LeaveGroupRequest) GetConversation() string {
@@ -6572,7 +6819,7 @@ type LeaveGroupResponse struct {
 
 func (x *LeaveGroupResponse) Reset() {
 	*x = LeaveGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[106]
+	mi := &file_skein_v1_services_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6584,7 +6831,7 @@ func (x *LeaveGroupResponse) String() string {
 func (*LeaveGroupResponse) ProtoMessage() {}
 
 func (x *LeaveGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[106]
+	mi := &file_skein_v1_services_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6597,7 +6844,7 @@ func (x *LeaveGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaveGroupResponse.ProtoReflect.Descriptor instead.
 func (*LeaveGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{106}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{108}
 }
 
 type DismissGroupRequest struct {
@@ -6609,7 +6856,7 @@ type DismissGroupRequest struct {
 
 func (x *DismissGroupRequest) Reset() {
 	*x = DismissGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[107]
+	mi := &file_skein_v1_services_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6621,7 +6868,7 @@ func (x *DismissGroupRequest) String() string {
 func (*DismissGroupRequest) ProtoMessage() {}
 
 func (x *DismissGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[107]
+	mi := &file_skein_v1_services_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6634,7 +6881,7 @@ func (x *DismissGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DismissGroupRequest.ProtoReflect.Descriptor instead.
 func (*DismissGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{107}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *DismissGroupRequest) GetConversation() string {
@@ -6652,7 +6899,7 @@ type DismissGroupResponse struct {
 
 func (x *DismissGroupResponse) Reset() {
 	*x = DismissGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[108]
+	mi := &file_skein_v1_services_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6664,7 +6911,7 @@ func (x *DismissGroupResponse) String() string {
 func (*DismissGroupResponse) ProtoMessage() {}
 
 func (x *DismissGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[108]
+	mi := &file_skein_v1_services_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6677,7 +6924,7 @@ func (x *DismissGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DismissGroupResponse.ProtoReflect.Descriptor instead.
 func (*DismissGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{108}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{110}
 }
 
 type SetNicknameRequest struct {
@@ -6693,7 +6940,7 @@ type SetNicknameRequest struct {
 
 func (x *SetNicknameRequest) Reset() {
 	*x = SetNicknameRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[109]
+	mi := &file_skein_v1_services_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6705,7 +6952,7 @@ func (x *SetNicknameRequest) String() string {
 func (*SetNicknameRequest) ProtoMessage() {}
 
 func (x *SetNicknameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[109]
+	mi := &file_skein_v1_services_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6718,7 +6965,7 @@ func (x *SetNicknameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetNicknameRequest.ProtoReflect.Descriptor instead.
 func (*SetNicknameRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{109}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *SetNicknameRequest) GetConversation() string {
@@ -6750,7 +6997,7 @@ type SetNicknameResponse struct {
 
 func (x *SetNicknameResponse) Reset() {
 	*x = SetNicknameResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[110]
+	mi := &file_skein_v1_services_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6762,7 +7009,7 @@ func (x *SetNicknameResponse) String() string {
 func (*SetNicknameResponse) ProtoMessage() {}
 
 func (x *SetNicknameResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[110]
+	mi := &file_skein_v1_services_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6775,7 +7022,7 @@ func (x *SetNicknameResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetNicknameResponse.ProtoReflect.Descriptor instead.
 func (*SetNicknameResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{110}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{112}
 }
 
 type SetRoleRequest struct {
@@ -6789,7 +7036,7 @@ type SetRoleRequest struct {
 
 func (x *SetRoleRequest) Reset() {
 	*x = SetRoleRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[111]
+	mi := &file_skein_v1_services_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6801,7 +7048,7 @@ func (x *SetRoleRequest) String() string {
 func (*SetRoleRequest) ProtoMessage() {}
 
 func (x *SetRoleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[111]
+	mi := &file_skein_v1_services_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6814,7 +7061,7 @@ func (x *SetRoleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRoleRequest.ProtoReflect.Descriptor instead.
 func (*SetRoleRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{111}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *SetRoleRequest) GetConversation() string {
@@ -6846,7 +7093,7 @@ type SetRoleResponse struct {
 
 func (x *SetRoleResponse) Reset() {
 	*x = SetRoleResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[112]
+	mi := &file_skein_v1_services_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6858,7 +7105,7 @@ func (x *SetRoleResponse) String() string {
 func (*SetRoleResponse) ProtoMessage() {}
 
 func (x *SetRoleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[112]
+	mi := &file_skein_v1_services_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6871,7 +7118,7 @@ func (x *SetRoleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRoleResponse.ProtoReflect.Descriptor instead.
 func (*SetRoleResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{112}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{114}
 }
 
 type TransferOwnershipRequest struct {
@@ -6884,7 +7131,7 @@ type TransferOwnershipRequest struct {
 
 func (x *TransferOwnershipRequest) Reset() {
 	*x = TransferOwnershipRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[113]
+	mi := &file_skein_v1_services_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6896,7 +7143,7 @@ func (x *TransferOwnershipRequest) String() string {
 func (*TransferOwnershipRequest) ProtoMessage() {}
 
 func (x *TransferOwnershipRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[113]
+	mi := &file_skein_v1_services_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6909,7 +7156,7 @@ func (x *TransferOwnershipRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferOwnershipRequest.ProtoReflect.Descriptor instead.
 func (*TransferOwnershipRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{113}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *TransferOwnershipRequest) GetConversation() string {
@@ -6934,7 +7181,7 @@ type TransferOwnershipResponse struct {
 
 func (x *TransferOwnershipResponse) Reset() {
 	*x = TransferOwnershipResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[114]
+	mi := &file_skein_v1_services_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6946,7 +7193,7 @@ func (x *TransferOwnershipResponse) String() string {
 func (*TransferOwnershipResponse) ProtoMessage() {}
 
 func (x *TransferOwnershipResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[114]
+	mi := &file_skein_v1_services_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6959,7 +7206,7 @@ func (x *TransferOwnershipResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferOwnershipResponse.ProtoReflect.Descriptor instead.
 func (*TransferOwnershipResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{114}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{116}
 }
 
 type MuteMemberRequest struct {
@@ -6974,7 +7221,7 @@ type MuteMemberRequest struct {
 
 func (x *MuteMemberRequest) Reset() {
 	*x = MuteMemberRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[115]
+	mi := &file_skein_v1_services_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6986,7 +7233,7 @@ func (x *MuteMemberRequest) String() string {
 func (*MuteMemberRequest) ProtoMessage() {}
 
 func (x *MuteMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[115]
+	mi := &file_skein_v1_services_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6999,7 +7246,7 @@ func (x *MuteMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MuteMemberRequest.ProtoReflect.Descriptor instead.
 func (*MuteMemberRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{115}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *MuteMemberRequest) GetConversation() string {
@@ -7031,7 +7278,7 @@ type MuteMemberResponse struct {
 
 func (x *MuteMemberResponse) Reset() {
 	*x = MuteMemberResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[116]
+	mi := &file_skein_v1_services_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7043,7 +7290,7 @@ func (x *MuteMemberResponse) String() string {
 func (*MuteMemberResponse) ProtoMessage() {}
 
 func (x *MuteMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[116]
+	mi := &file_skein_v1_services_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7056,7 +7303,7 @@ func (x *MuteMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MuteMemberResponse.ProtoReflect.Descriptor instead.
 func (*MuteMemberResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{116}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{118}
 }
 
 type Ban struct {
@@ -7074,7 +7321,7 @@ type Ban struct {
 
 func (x *Ban) Reset() {
 	*x = Ban{}
-	mi := &file_skein_v1_services_proto_msgTypes[117]
+	mi := &file_skein_v1_services_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7086,7 +7333,7 @@ func (x *Ban) String() string {
 func (*Ban) ProtoMessage() {}
 
 func (x *Ban) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[117]
+	mi := &file_skein_v1_services_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7099,7 +7346,7 @@ func (x *Ban) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ban.ProtoReflect.Descriptor instead.
 func (*Ban) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{117}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *Ban) GetUser() string {
@@ -7151,7 +7398,7 @@ type BanMemberRequest struct {
 
 func (x *BanMemberRequest) Reset() {
 	*x = BanMemberRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[118]
+	mi := &file_skein_v1_services_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7163,7 +7410,7 @@ func (x *BanMemberRequest) String() string {
 func (*BanMemberRequest) ProtoMessage() {}
 
 func (x *BanMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[118]
+	mi := &file_skein_v1_services_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7176,7 +7423,7 @@ func (x *BanMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BanMemberRequest.ProtoReflect.Descriptor instead.
 func (*BanMemberRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{118}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{120}
 }
 
 func (x *BanMemberRequest) GetConversation() string {
@@ -7215,7 +7462,7 @@ type BanMemberResponse struct {
 
 func (x *BanMemberResponse) Reset() {
 	*x = BanMemberResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[119]
+	mi := &file_skein_v1_services_proto_msgTypes[121]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7227,7 +7474,7 @@ func (x *BanMemberResponse) String() string {
 func (*BanMemberResponse) ProtoMessage() {}
 
 func (x *BanMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[119]
+	mi := &file_skein_v1_services_proto_msgTypes[121]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7240,7 +7487,7 @@ func (x *BanMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BanMemberResponse.ProtoReflect.Descriptor instead.
 func (*BanMemberResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{119}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{121}
 }
 
 type UnbanMemberRequest struct {
@@ -7253,7 +7500,7 @@ type UnbanMemberRequest struct {
 
 func (x *UnbanMemberRequest) Reset() {
 	*x = UnbanMemberRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[120]
+	mi := &file_skein_v1_services_proto_msgTypes[122]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7265,7 +7512,7 @@ func (x *UnbanMemberRequest) String() string {
 func (*UnbanMemberRequest) ProtoMessage() {}
 
 func (x *UnbanMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[120]
+	mi := &file_skein_v1_services_proto_msgTypes[122]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7278,7 +7525,7 @@ func (x *UnbanMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnbanMemberRequest.ProtoReflect.Descriptor instead.
 func (*UnbanMemberRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{120}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{122}
 }
 
 func (x *UnbanMemberRequest) GetConversation() string {
@@ -7303,7 +7550,7 @@ type UnbanMemberResponse struct {
 
 func (x *UnbanMemberResponse) Reset() {
 	*x = UnbanMemberResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[121]
+	mi := &file_skein_v1_services_proto_msgTypes[123]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7315,7 +7562,7 @@ func (x *UnbanMemberResponse) String() string {
 func (*UnbanMemberResponse) ProtoMessage() {}
 
 func (x *UnbanMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[121]
+	mi := &file_skein_v1_services_proto_msgTypes[123]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7328,7 +7575,7 @@ func (x *UnbanMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnbanMemberResponse.ProtoReflect.Descriptor instead.
 func (*UnbanMemberResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{121}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{123}
 }
 
 type ListBansRequest struct {
@@ -7343,7 +7590,7 @@ type ListBansRequest struct {
 
 func (x *ListBansRequest) Reset() {
 	*x = ListBansRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[122]
+	mi := &file_skein_v1_services_proto_msgTypes[124]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7355,7 +7602,7 @@ func (x *ListBansRequest) String() string {
 func (*ListBansRequest) ProtoMessage() {}
 
 func (x *ListBansRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[122]
+	mi := &file_skein_v1_services_proto_msgTypes[124]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7368,7 +7615,7 @@ func (x *ListBansRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBansRequest.ProtoReflect.Descriptor instead.
 func (*ListBansRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{122}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{124}
 }
 
 func (x *ListBansRequest) GetConversation() string {
@@ -7402,7 +7649,7 @@ type ListBansResponse struct {
 
 func (x *ListBansResponse) Reset() {
 	*x = ListBansResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[123]
+	mi := &file_skein_v1_services_proto_msgTypes[125]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7414,7 +7661,7 @@ func (x *ListBansResponse) String() string {
 func (*ListBansResponse) ProtoMessage() {}
 
 func (x *ListBansResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[123]
+	mi := &file_skein_v1_services_proto_msgTypes[125]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7427,7 +7674,7 @@ func (x *ListBansResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBansResponse.ProtoReflect.Descriptor instead.
 func (*ListBansResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{123}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{125}
 }
 
 func (x *ListBansResponse) GetBans() []*Ban {
@@ -7462,7 +7709,7 @@ type Invitation struct {
 
 func (x *Invitation) Reset() {
 	*x = Invitation{}
-	mi := &file_skein_v1_services_proto_msgTypes[124]
+	mi := &file_skein_v1_services_proto_msgTypes[126]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7474,7 +7721,7 @@ func (x *Invitation) String() string {
 func (*Invitation) ProtoMessage() {}
 
 func (x *Invitation) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[124]
+	mi := &file_skein_v1_services_proto_msgTypes[126]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7487,7 +7734,7 @@ func (x *Invitation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Invitation.ProtoReflect.Descriptor instead.
 func (*Invitation) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{124}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{126}
 }
 
 func (x *Invitation) GetConversation() string {
@@ -7550,7 +7797,7 @@ type ListInvitationsRequest struct {
 
 func (x *ListInvitationsRequest) Reset() {
 	*x = ListInvitationsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[125]
+	mi := &file_skein_v1_services_proto_msgTypes[127]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7562,7 +7809,7 @@ func (x *ListInvitationsRequest) String() string {
 func (*ListInvitationsRequest) ProtoMessage() {}
 
 func (x *ListInvitationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[125]
+	mi := &file_skein_v1_services_proto_msgTypes[127]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7575,7 +7822,7 @@ func (x *ListInvitationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInvitationsRequest.ProtoReflect.Descriptor instead.
 func (*ListInvitationsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{125}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{127}
 }
 
 func (x *ListInvitationsRequest) GetLimit() uint32 {
@@ -7602,7 +7849,7 @@ type ListInvitationsResponse struct {
 
 func (x *ListInvitationsResponse) Reset() {
 	*x = ListInvitationsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[126]
+	mi := &file_skein_v1_services_proto_msgTypes[128]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7614,7 +7861,7 @@ func (x *ListInvitationsResponse) String() string {
 func (*ListInvitationsResponse) ProtoMessage() {}
 
 func (x *ListInvitationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[126]
+	mi := &file_skein_v1_services_proto_msgTypes[128]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7627,7 +7874,7 @@ func (x *ListInvitationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInvitationsResponse.ProtoReflect.Descriptor instead.
 func (*ListInvitationsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{126}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{128}
 }
 
 func (x *ListInvitationsResponse) GetInvitations() []*Invitation {
@@ -7653,7 +7900,7 @@ type AcceptInvitationRequest struct {
 
 func (x *AcceptInvitationRequest) Reset() {
 	*x = AcceptInvitationRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[127]
+	mi := &file_skein_v1_services_proto_msgTypes[129]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7665,7 +7912,7 @@ func (x *AcceptInvitationRequest) String() string {
 func (*AcceptInvitationRequest) ProtoMessage() {}
 
 func (x *AcceptInvitationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[127]
+	mi := &file_skein_v1_services_proto_msgTypes[129]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7678,7 +7925,7 @@ func (x *AcceptInvitationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptInvitationRequest.ProtoReflect.Descriptor instead.
 func (*AcceptInvitationRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{127}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{129}
 }
 
 func (x *AcceptInvitationRequest) GetConversation() string {
@@ -7697,7 +7944,7 @@ type AcceptInvitationResponse struct {
 
 func (x *AcceptInvitationResponse) Reset() {
 	*x = AcceptInvitationResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[128]
+	mi := &file_skein_v1_services_proto_msgTypes[130]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7709,7 +7956,7 @@ func (x *AcceptInvitationResponse) String() string {
 func (*AcceptInvitationResponse) ProtoMessage() {}
 
 func (x *AcceptInvitationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[128]
+	mi := &file_skein_v1_services_proto_msgTypes[130]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7722,7 +7969,7 @@ func (x *AcceptInvitationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptInvitationResponse.ProtoReflect.Descriptor instead.
 func (*AcceptInvitationResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{128}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{130}
 }
 
 func (x *AcceptInvitationResponse) GetGroup() *Group {
@@ -7741,7 +7988,7 @@ type RefuseInvitationRequest struct {
 
 func (x *RefuseInvitationRequest) Reset() {
 	*x = RefuseInvitationRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[129]
+	mi := &file_skein_v1_services_proto_msgTypes[131]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7753,7 +8000,7 @@ func (x *RefuseInvitationRequest) String() string {
 func (*RefuseInvitationRequest) ProtoMessage() {}
 
 func (x *RefuseInvitationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[129]
+	mi := &file_skein_v1_services_proto_msgTypes[131]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7766,7 +8013,7 @@ func (x *RefuseInvitationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseInvitationRequest.ProtoReflect.Descriptor instead.
 func (*RefuseInvitationRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{129}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{131}
 }
 
 func (x *RefuseInvitationRequest) GetConversation() string {
@@ -7784,7 +8031,7 @@ type RefuseInvitationResponse struct {
 
 func (x *RefuseInvitationResponse) Reset() {
 	*x = RefuseInvitationResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[130]
+	mi := &file_skein_v1_services_proto_msgTypes[132]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7796,7 +8043,7 @@ func (x *RefuseInvitationResponse) String() string {
 func (*RefuseInvitationResponse) ProtoMessage() {}
 
 func (x *RefuseInvitationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[130]
+	mi := &file_skein_v1_services_proto_msgTypes[132]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7809,7 +8056,7 @@ func (x *RefuseInvitationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseInvitationResponse.ProtoReflect.Descriptor instead.
 func (*RefuseInvitationResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{130}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{132}
 }
 
 type InviteLink struct {
@@ -7834,7 +8081,7 @@ type InviteLink struct {
 
 func (x *InviteLink) Reset() {
 	*x = InviteLink{}
-	mi := &file_skein_v1_services_proto_msgTypes[131]
+	mi := &file_skein_v1_services_proto_msgTypes[133]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7846,7 +8093,7 @@ func (x *InviteLink) String() string {
 func (*InviteLink) ProtoMessage() {}
 
 func (x *InviteLink) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[131]
+	mi := &file_skein_v1_services_proto_msgTypes[133]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7859,7 +8106,7 @@ func (x *InviteLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InviteLink.ProtoReflect.Descriptor instead.
 func (*InviteLink) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{131}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{133}
 }
 
 func (x *InviteLink) GetCode() string {
@@ -7933,7 +8180,7 @@ type CreateInviteLinkRequest struct {
 
 func (x *CreateInviteLinkRequest) Reset() {
 	*x = CreateInviteLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[132]
+	mi := &file_skein_v1_services_proto_msgTypes[134]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7945,7 +8192,7 @@ func (x *CreateInviteLinkRequest) String() string {
 func (*CreateInviteLinkRequest) ProtoMessage() {}
 
 func (x *CreateInviteLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[132]
+	mi := &file_skein_v1_services_proto_msgTypes[134]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7958,7 +8205,7 @@ func (x *CreateInviteLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateInviteLinkRequest.ProtoReflect.Descriptor instead.
 func (*CreateInviteLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{132}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{134}
 }
 
 func (x *CreateInviteLinkRequest) GetConversation() string {
@@ -7998,7 +8245,7 @@ type CreateInviteLinkResponse struct {
 
 func (x *CreateInviteLinkResponse) Reset() {
 	*x = CreateInviteLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[133]
+	mi := &file_skein_v1_services_proto_msgTypes[135]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8010,7 +8257,7 @@ func (x *CreateInviteLinkResponse) String() string {
 func (*CreateInviteLinkResponse) ProtoMessage() {}
 
 func (x *CreateInviteLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[133]
+	mi := &file_skein_v1_services_proto_msgTypes[135]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8023,7 +8270,7 @@ func (x *CreateInviteLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateInviteLinkResponse.ProtoReflect.Descriptor instead.
 func (*CreateInviteLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{133}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{135}
 }
 
 func (x *CreateInviteLinkResponse) GetLink() *InviteLink {
@@ -8045,7 +8292,7 @@ type ListInviteLinksRequest struct {
 
 func (x *ListInviteLinksRequest) Reset() {
 	*x = ListInviteLinksRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[134]
+	mi := &file_skein_v1_services_proto_msgTypes[136]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8057,7 +8304,7 @@ func (x *ListInviteLinksRequest) String() string {
 func (*ListInviteLinksRequest) ProtoMessage() {}
 
 func (x *ListInviteLinksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[134]
+	mi := &file_skein_v1_services_proto_msgTypes[136]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8070,7 +8317,7 @@ func (x *ListInviteLinksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInviteLinksRequest.ProtoReflect.Descriptor instead.
 func (*ListInviteLinksRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{134}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{136}
 }
 
 func (x *ListInviteLinksRequest) GetConversation() string {
@@ -8104,7 +8351,7 @@ type ListInviteLinksResponse struct {
 
 func (x *ListInviteLinksResponse) Reset() {
 	*x = ListInviteLinksResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[135]
+	mi := &file_skein_v1_services_proto_msgTypes[137]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8116,7 +8363,7 @@ func (x *ListInviteLinksResponse) String() string {
 func (*ListInviteLinksResponse) ProtoMessage() {}
 
 func (x *ListInviteLinksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[135]
+	mi := &file_skein_v1_services_proto_msgTypes[137]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8129,7 +8376,7 @@ func (x *ListInviteLinksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInviteLinksResponse.ProtoReflect.Descriptor instead.
 func (*ListInviteLinksResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{135}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{137}
 }
 
 func (x *ListInviteLinksResponse) GetLinks() []*InviteLink {
@@ -8156,7 +8403,7 @@ type RevokeInviteLinkRequest struct {
 
 func (x *RevokeInviteLinkRequest) Reset() {
 	*x = RevokeInviteLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[136]
+	mi := &file_skein_v1_services_proto_msgTypes[138]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8168,7 +8415,7 @@ func (x *RevokeInviteLinkRequest) String() string {
 func (*RevokeInviteLinkRequest) ProtoMessage() {}
 
 func (x *RevokeInviteLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[136]
+	mi := &file_skein_v1_services_proto_msgTypes[138]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8181,7 +8428,7 @@ func (x *RevokeInviteLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeInviteLinkRequest.ProtoReflect.Descriptor instead.
 func (*RevokeInviteLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{136}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{138}
 }
 
 func (x *RevokeInviteLinkRequest) GetConversation() string {
@@ -8206,7 +8453,7 @@ type RevokeInviteLinkResponse struct {
 
 func (x *RevokeInviteLinkResponse) Reset() {
 	*x = RevokeInviteLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[137]
+	mi := &file_skein_v1_services_proto_msgTypes[139]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8218,7 +8465,7 @@ func (x *RevokeInviteLinkResponse) String() string {
 func (*RevokeInviteLinkResponse) ProtoMessage() {}
 
 func (x *RevokeInviteLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[137]
+	mi := &file_skein_v1_services_proto_msgTypes[139]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8231,7 +8478,7 @@ func (x *RevokeInviteLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeInviteLinkResponse.ProtoReflect.Descriptor instead.
 func (*RevokeInviteLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{137}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{139}
 }
 
 type GetInviteLinkRequest struct {
@@ -8243,7 +8490,7 @@ type GetInviteLinkRequest struct {
 
 func (x *GetInviteLinkRequest) Reset() {
 	*x = GetInviteLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[138]
+	mi := &file_skein_v1_services_proto_msgTypes[140]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8255,7 +8502,7 @@ func (x *GetInviteLinkRequest) String() string {
 func (*GetInviteLinkRequest) ProtoMessage() {}
 
 func (x *GetInviteLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[138]
+	mi := &file_skein_v1_services_proto_msgTypes[140]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8268,7 +8515,7 @@ func (x *GetInviteLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetInviteLinkRequest.ProtoReflect.Descriptor instead.
 func (*GetInviteLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{138}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{140}
 }
 
 func (x *GetInviteLinkRequest) GetCode() string {
@@ -8292,7 +8539,7 @@ type GetInviteLinkResponse struct {
 
 func (x *GetInviteLinkResponse) Reset() {
 	*x = GetInviteLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[139]
+	mi := &file_skein_v1_services_proto_msgTypes[141]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8304,7 +8551,7 @@ func (x *GetInviteLinkResponse) String() string {
 func (*GetInviteLinkResponse) ProtoMessage() {}
 
 func (x *GetInviteLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[139]
+	mi := &file_skein_v1_services_proto_msgTypes[141]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8317,7 +8564,7 @@ func (x *GetInviteLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetInviteLinkResponse.ProtoReflect.Descriptor instead.
 func (*GetInviteLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{139}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{141}
 }
 
 func (x *GetInviteLinkResponse) GetName() string {
@@ -8357,7 +8604,7 @@ type JoinByLinkRequest struct {
 
 func (x *JoinByLinkRequest) Reset() {
 	*x = JoinByLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[140]
+	mi := &file_skein_v1_services_proto_msgTypes[142]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8369,7 +8616,7 @@ func (x *JoinByLinkRequest) String() string {
 func (*JoinByLinkRequest) ProtoMessage() {}
 
 func (x *JoinByLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[140]
+	mi := &file_skein_v1_services_proto_msgTypes[142]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8382,7 +8629,7 @@ func (x *JoinByLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinByLinkRequest.ProtoReflect.Descriptor instead.
 func (*JoinByLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{140}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{142}
 }
 
 func (x *JoinByLinkRequest) GetCode() string {
@@ -8401,7 +8648,7 @@ type JoinByLinkResponse struct {
 
 func (x *JoinByLinkResponse) Reset() {
 	*x = JoinByLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[141]
+	mi := &file_skein_v1_services_proto_msgTypes[143]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8413,7 +8660,7 @@ func (x *JoinByLinkResponse) String() string {
 func (*JoinByLinkResponse) ProtoMessage() {}
 
 func (x *JoinByLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[141]
+	mi := &file_skein_v1_services_proto_msgTypes[143]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8426,7 +8673,7 @@ func (x *JoinByLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinByLinkResponse.ProtoReflect.Descriptor instead.
 func (*JoinByLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{141}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{143}
 }
 
 func (x *JoinByLinkResponse) GetGroup() *Group {
@@ -8449,7 +8696,7 @@ type JoinRequest struct {
 
 func (x *JoinRequest) Reset() {
 	*x = JoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[142]
+	mi := &file_skein_v1_services_proto_msgTypes[144]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8461,7 +8708,7 @@ func (x *JoinRequest) String() string {
 func (*JoinRequest) ProtoMessage() {}
 
 func (x *JoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[142]
+	mi := &file_skein_v1_services_proto_msgTypes[144]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8474,7 +8721,7 @@ func (x *JoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinRequest.ProtoReflect.Descriptor instead.
 func (*JoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{142}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{144}
 }
 
 func (x *JoinRequest) GetUser() string {
@@ -8516,7 +8763,7 @@ type RequestToJoinRequest struct {
 
 func (x *RequestToJoinRequest) Reset() {
 	*x = RequestToJoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[143]
+	mi := &file_skein_v1_services_proto_msgTypes[145]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8528,7 +8775,7 @@ func (x *RequestToJoinRequest) String() string {
 func (*RequestToJoinRequest) ProtoMessage() {}
 
 func (x *RequestToJoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[143]
+	mi := &file_skein_v1_services_proto_msgTypes[145]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8541,7 +8788,7 @@ func (x *RequestToJoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestToJoinRequest.ProtoReflect.Descriptor instead.
 func (*RequestToJoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{143}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{145}
 }
 
 func (x *RequestToJoinRequest) GetCode() string {
@@ -8569,7 +8816,7 @@ type RequestToJoinResponse struct {
 
 func (x *RequestToJoinResponse) Reset() {
 	*x = RequestToJoinResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[144]
+	mi := &file_skein_v1_services_proto_msgTypes[146]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8581,7 +8828,7 @@ func (x *RequestToJoinResponse) String() string {
 func (*RequestToJoinResponse) ProtoMessage() {}
 
 func (x *RequestToJoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[144]
+	mi := &file_skein_v1_services_proto_msgTypes[146]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8594,7 +8841,7 @@ func (x *RequestToJoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestToJoinResponse.ProtoReflect.Descriptor instead.
 func (*RequestToJoinResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{144}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{146}
 }
 
 func (x *RequestToJoinResponse) GetConversation() string {
@@ -8620,7 +8867,7 @@ type WithdrawJoinRequest struct {
 
 func (x *WithdrawJoinRequest) Reset() {
 	*x = WithdrawJoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[145]
+	mi := &file_skein_v1_services_proto_msgTypes[147]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8632,7 +8879,7 @@ func (x *WithdrawJoinRequest) String() string {
 func (*WithdrawJoinRequest) ProtoMessage() {}
 
 func (x *WithdrawJoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[145]
+	mi := &file_skein_v1_services_proto_msgTypes[147]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8645,7 +8892,7 @@ func (x *WithdrawJoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithdrawJoinRequest.ProtoReflect.Descriptor instead.
 func (*WithdrawJoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{145}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{147}
 }
 
 func (x *WithdrawJoinRequest) GetConversation() string {
@@ -8663,7 +8910,7 @@ type WithdrawJoinResponse struct {
 
 func (x *WithdrawJoinResponse) Reset() {
 	*x = WithdrawJoinResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[146]
+	mi := &file_skein_v1_services_proto_msgTypes[148]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8675,7 +8922,7 @@ func (x *WithdrawJoinResponse) String() string {
 func (*WithdrawJoinResponse) ProtoMessage() {}
 
 func (x *WithdrawJoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[146]
+	mi := &file_skein_v1_services_proto_msgTypes[148]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8688,7 +8935,7 @@ func (x *WithdrawJoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithdrawJoinResponse.ProtoReflect.Descriptor instead.
 func (*WithdrawJoinResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{146}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{148}
 }
 
 type ListJoinRequestsRequest struct {
@@ -8703,7 +8950,7 @@ type ListJoinRequestsRequest struct {
 
 func (x *ListJoinRequestsRequest) Reset() {
 	*x = ListJoinRequestsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[147]
+	mi := &file_skein_v1_services_proto_msgTypes[149]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8715,7 +8962,7 @@ func (x *ListJoinRequestsRequest) String() string {
 func (*ListJoinRequestsRequest) ProtoMessage() {}
 
 func (x *ListJoinRequestsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[147]
+	mi := &file_skein_v1_services_proto_msgTypes[149]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8728,7 +8975,7 @@ func (x *ListJoinRequestsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJoinRequestsRequest.ProtoReflect.Descriptor instead.
 func (*ListJoinRequestsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{147}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{149}
 }
 
 func (x *ListJoinRequestsRequest) GetConversation() string {
@@ -8762,7 +9009,7 @@ type ListJoinRequestsResponse struct {
 
 func (x *ListJoinRequestsResponse) Reset() {
 	*x = ListJoinRequestsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[148]
+	mi := &file_skein_v1_services_proto_msgTypes[150]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8774,7 +9021,7 @@ func (x *ListJoinRequestsResponse) String() string {
 func (*ListJoinRequestsResponse) ProtoMessage() {}
 
 func (x *ListJoinRequestsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[148]
+	mi := &file_skein_v1_services_proto_msgTypes[150]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8787,7 +9034,7 @@ func (x *ListJoinRequestsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJoinRequestsResponse.ProtoReflect.Descriptor instead.
 func (*ListJoinRequestsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{148}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{150}
 }
 
 func (x *ListJoinRequestsResponse) GetRequests() []*JoinRequest {
@@ -8814,7 +9061,7 @@ type ApproveJoinRequest struct {
 
 func (x *ApproveJoinRequest) Reset() {
 	*x = ApproveJoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[149]
+	mi := &file_skein_v1_services_proto_msgTypes[151]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8826,7 +9073,7 @@ func (x *ApproveJoinRequest) String() string {
 func (*ApproveJoinRequest) ProtoMessage() {}
 
 func (x *ApproveJoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[149]
+	mi := &file_skein_v1_services_proto_msgTypes[151]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8839,7 +9086,7 @@ func (x *ApproveJoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveJoinRequest.ProtoReflect.Descriptor instead.
 func (*ApproveJoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{149}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{151}
 }
 
 func (x *ApproveJoinRequest) GetConversation() string {
@@ -8864,7 +9111,7 @@ type ApproveJoinResponse struct {
 
 func (x *ApproveJoinResponse) Reset() {
 	*x = ApproveJoinResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[150]
+	mi := &file_skein_v1_services_proto_msgTypes[152]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8876,7 +9123,7 @@ func (x *ApproveJoinResponse) String() string {
 func (*ApproveJoinResponse) ProtoMessage() {}
 
 func (x *ApproveJoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[150]
+	mi := &file_skein_v1_services_proto_msgTypes[152]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8889,7 +9136,7 @@ func (x *ApproveJoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveJoinResponse.ProtoReflect.Descriptor instead.
 func (*ApproveJoinResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{150}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{152}
 }
 
 type RefuseJoinRequest struct {
@@ -8902,7 +9149,7 @@ type RefuseJoinRequest struct {
 
 func (x *RefuseJoinRequest) Reset() {
 	*x = RefuseJoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[151]
+	mi := &file_skein_v1_services_proto_msgTypes[153]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8914,7 +9161,7 @@ func (x *RefuseJoinRequest) String() string {
 func (*RefuseJoinRequest) ProtoMessage() {}
 
 func (x *RefuseJoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[151]
+	mi := &file_skein_v1_services_proto_msgTypes[153]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8927,7 +9174,7 @@ func (x *RefuseJoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseJoinRequest.ProtoReflect.Descriptor instead.
 func (*RefuseJoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{151}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{153}
 }
 
 func (x *RefuseJoinRequest) GetConversation() string {
@@ -8952,7 +9199,7 @@ type RefuseJoinResponse struct {
 
 func (x *RefuseJoinResponse) Reset() {
 	*x = RefuseJoinResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[152]
+	mi := &file_skein_v1_services_proto_msgTypes[154]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8964,7 +9211,7 @@ func (x *RefuseJoinResponse) String() string {
 func (*RefuseJoinResponse) ProtoMessage() {}
 
 func (x *RefuseJoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[152]
+	mi := &file_skein_v1_services_proto_msgTypes[154]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8977,7 +9224,7 @@ func (x *RefuseJoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseJoinResponse.ProtoReflect.Descriptor instead.
 func (*RefuseJoinResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{152}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{154}
 }
 
 type ListStickersRequest struct {
@@ -8992,7 +9239,7 @@ type ListStickersRequest struct {
 
 func (x *ListStickersRequest) Reset() {
 	*x = ListStickersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[153]
+	mi := &file_skein_v1_services_proto_msgTypes[155]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9004,7 +9251,7 @@ func (x *ListStickersRequest) String() string {
 func (*ListStickersRequest) ProtoMessage() {}
 
 func (x *ListStickersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[153]
+	mi := &file_skein_v1_services_proto_msgTypes[155]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9017,7 +9264,7 @@ func (x *ListStickersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListStickersRequest.ProtoReflect.Descriptor instead.
 func (*ListStickersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{153}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{155}
 }
 
 func (x *ListStickersRequest) GetSince() uint64 {
@@ -9050,7 +9297,7 @@ type ListStickersResponse struct {
 
 func (x *ListStickersResponse) Reset() {
 	*x = ListStickersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[154]
+	mi := &file_skein_v1_services_proto_msgTypes[156]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9062,7 +9309,7 @@ func (x *ListStickersResponse) String() string {
 func (*ListStickersResponse) ProtoMessage() {}
 
 func (x *ListStickersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[154]
+	mi := &file_skein_v1_services_proto_msgTypes[156]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9075,7 +9322,7 @@ func (x *ListStickersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListStickersResponse.ProtoReflect.Descriptor instead.
 func (*ListStickersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{154}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{156}
 }
 
 func (x *ListStickersResponse) GetRevision() uint64 {
@@ -9119,7 +9366,7 @@ type StickerPack struct {
 
 func (x *StickerPack) Reset() {
 	*x = StickerPack{}
-	mi := &file_skein_v1_services_proto_msgTypes[155]
+	mi := &file_skein_v1_services_proto_msgTypes[157]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9131,7 +9378,7 @@ func (x *StickerPack) String() string {
 func (*StickerPack) ProtoMessage() {}
 
 func (x *StickerPack) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[155]
+	mi := &file_skein_v1_services_proto_msgTypes[157]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9144,7 +9391,7 @@ func (x *StickerPack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StickerPack.ProtoReflect.Descriptor instead.
 func (*StickerPack) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{155}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{157}
 }
 
 func (x *StickerPack) GetName() string {
@@ -9191,7 +9438,7 @@ type Sticker struct {
 
 func (x *Sticker) Reset() {
 	*x = Sticker{}
-	mi := &file_skein_v1_services_proto_msgTypes[156]
+	mi := &file_skein_v1_services_proto_msgTypes[158]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9203,7 +9450,7 @@ func (x *Sticker) String() string {
 func (*Sticker) ProtoMessage() {}
 
 func (x *Sticker) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[156]
+	mi := &file_skein_v1_services_proto_msgTypes[158]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9216,7 +9463,7 @@ func (x *Sticker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sticker.ProtoReflect.Descriptor instead.
 func (*Sticker) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{156}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{158}
 }
 
 func (x *Sticker) GetName() string {
@@ -9258,7 +9505,7 @@ type CustomEmoji struct {
 
 func (x *CustomEmoji) Reset() {
 	*x = CustomEmoji{}
-	mi := &file_skein_v1_services_proto_msgTypes[157]
+	mi := &file_skein_v1_services_proto_msgTypes[159]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9270,7 +9517,7 @@ func (x *CustomEmoji) String() string {
 func (*CustomEmoji) ProtoMessage() {}
 
 func (x *CustomEmoji) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[157]
+	mi := &file_skein_v1_services_proto_msgTypes[159]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9283,7 +9530,7 @@ func (x *CustomEmoji) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CustomEmoji.ProtoReflect.Descriptor instead.
 func (*CustomEmoji) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{157}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{159}
 }
 
 func (x *CustomEmoji) GetName() string {
@@ -9312,7 +9559,7 @@ type MediaPlace struct {
 
 func (x *MediaPlace) Reset() {
 	*x = MediaPlace{}
-	mi := &file_skein_v1_services_proto_msgTypes[158]
+	mi := &file_skein_v1_services_proto_msgTypes[160]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9324,7 +9571,7 @@ func (x *MediaPlace) String() string {
 func (*MediaPlace) ProtoMessage() {}
 
 func (x *MediaPlace) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[158]
+	mi := &file_skein_v1_services_proto_msgTypes[160]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9337,7 +9584,7 @@ func (x *MediaPlace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MediaPlace.ProtoReflect.Descriptor instead.
 func (*MediaPlace) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{158}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{160}
 }
 
 func (x *MediaPlace) GetId() string {
@@ -9371,7 +9618,7 @@ type GetMediaRequest struct {
 
 func (x *GetMediaRequest) Reset() {
 	*x = GetMediaRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[159]
+	mi := &file_skein_v1_services_proto_msgTypes[161]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9383,7 +9630,7 @@ func (x *GetMediaRequest) String() string {
 func (*GetMediaRequest) ProtoMessage() {}
 
 func (x *GetMediaRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[159]
+	mi := &file_skein_v1_services_proto_msgTypes[161]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9396,7 +9643,7 @@ func (x *GetMediaRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMediaRequest.ProtoReflect.Descriptor instead.
 func (*GetMediaRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{159}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{161}
 }
 
 func (x *GetMediaRequest) GetMedia() []*MediaPlace {
@@ -9416,7 +9663,7 @@ type GetMediaResponse struct {
 
 func (x *GetMediaResponse) Reset() {
 	*x = GetMediaResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[160]
+	mi := &file_skein_v1_services_proto_msgTypes[162]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9428,7 +9675,7 @@ func (x *GetMediaResponse) String() string {
 func (*GetMediaResponse) ProtoMessage() {}
 
 func (x *GetMediaResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[160]
+	mi := &file_skein_v1_services_proto_msgTypes[162]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9441,7 +9688,7 @@ func (x *GetMediaResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMediaResponse.ProtoReflect.Descriptor instead.
 func (*GetMediaResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{160}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{162}
 }
 
 func (x *GetMediaResponse) GetMedia() []*Media {
@@ -9462,7 +9709,7 @@ type LinkMediaRequest struct {
 
 func (x *LinkMediaRequest) Reset() {
 	*x = LinkMediaRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[161]
+	mi := &file_skein_v1_services_proto_msgTypes[163]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9474,7 +9721,7 @@ func (x *LinkMediaRequest) String() string {
 func (*LinkMediaRequest) ProtoMessage() {}
 
 func (x *LinkMediaRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[161]
+	mi := &file_skein_v1_services_proto_msgTypes[163]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9487,7 +9734,7 @@ func (x *LinkMediaRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkMediaRequest.ProtoReflect.Descriptor instead.
 func (*LinkMediaRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{161}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{163}
 }
 
 func (x *LinkMediaRequest) GetMedia() *MediaPlace {
@@ -9516,7 +9763,7 @@ type LinkMediaResponse struct {
 
 func (x *LinkMediaResponse) Reset() {
 	*x = LinkMediaResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[162]
+	mi := &file_skein_v1_services_proto_msgTypes[164]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9528,7 +9775,7 @@ func (x *LinkMediaResponse) String() string {
 func (*LinkMediaResponse) ProtoMessage() {}
 
 func (x *LinkMediaResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[162]
+	mi := &file_skein_v1_services_proto_msgTypes[164]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9541,7 +9788,7 @@ func (x *LinkMediaResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkMediaResponse.ProtoReflect.Descriptor instead.
 func (*LinkMediaResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{162}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{164}
 }
 
 func (x *LinkMediaResponse) GetPath() string {
@@ -9567,7 +9814,7 @@ type DeleteMediaRequest struct {
 
 func (x *DeleteMediaRequest) Reset() {
 	*x = DeleteMediaRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[163]
+	mi := &file_skein_v1_services_proto_msgTypes[165]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9579,7 +9826,7 @@ func (x *DeleteMediaRequest) String() string {
 func (*DeleteMediaRequest) ProtoMessage() {}
 
 func (x *DeleteMediaRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[163]
+	mi := &file_skein_v1_services_proto_msgTypes[165]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9592,7 +9839,7 @@ func (x *DeleteMediaRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteMediaRequest.ProtoReflect.Descriptor instead.
 func (*DeleteMediaRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{163}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{165}
 }
 
 func (x *DeleteMediaRequest) GetId() string {
@@ -9610,7 +9857,7 @@ type DeleteMediaResponse struct {
 
 func (x *DeleteMediaResponse) Reset() {
 	*x = DeleteMediaResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[164]
+	mi := &file_skein_v1_services_proto_msgTypes[166]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9622,7 +9869,7 @@ func (x *DeleteMediaResponse) String() string {
 func (*DeleteMediaResponse) ProtoMessage() {}
 
 func (x *DeleteMediaResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[164]
+	mi := &file_skein_v1_services_proto_msgTypes[166]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9635,7 +9882,7 @@ func (x *DeleteMediaResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteMediaResponse.ProtoReflect.Descriptor instead.
 func (*DeleteMediaResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{164}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{166}
 }
 
 type ReportMessageRequest struct {
@@ -9651,7 +9898,7 @@ type ReportMessageRequest struct {
 
 func (x *ReportMessageRequest) Reset() {
 	*x = ReportMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[165]
+	mi := &file_skein_v1_services_proto_msgTypes[167]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9663,7 +9910,7 @@ func (x *ReportMessageRequest) String() string {
 func (*ReportMessageRequest) ProtoMessage() {}
 
 func (x *ReportMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[165]
+	mi := &file_skein_v1_services_proto_msgTypes[167]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9676,7 +9923,7 @@ func (x *ReportMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportMessageRequest.ProtoReflect.Descriptor instead.
 func (*ReportMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{165}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{167}
 }
 
 func (x *ReportMessageRequest) GetConversation() string {
@@ -9715,7 +9962,7 @@ type ReportMessageResponse struct {
 
 func (x *ReportMessageResponse) Reset() {
 	*x = ReportMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[166]
+	mi := &file_skein_v1_services_proto_msgTypes[168]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9727,7 +9974,7 @@ func (x *ReportMessageResponse) String() string {
 func (*ReportMessageResponse) ProtoMessage() {}
 
 func (x *ReportMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[166]
+	mi := &file_skein_v1_services_proto_msgTypes[168]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9740,7 +9987,7 @@ func (x *ReportMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportMessageResponse.ProtoReflect.Descriptor instead.
 func (*ReportMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{166}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{168}
 }
 
 type SendMessageRequest struct {
@@ -9772,7 +10019,7 @@ type SendMessageRequest struct {
 
 func (x *SendMessageRequest) Reset() {
 	*x = SendMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[167]
+	mi := &file_skein_v1_services_proto_msgTypes[169]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9784,7 +10031,7 @@ func (x *SendMessageRequest) String() string {
 func (*SendMessageRequest) ProtoMessage() {}
 
 func (x *SendMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[167]
+	mi := &file_skein_v1_services_proto_msgTypes[169]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9797,7 +10044,7 @@ func (x *SendMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendMessageRequest.ProtoReflect.Descriptor instead.
 func (*SendMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{167}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{169}
 }
 
 func (x *SendMessageRequest) GetConversation() string {
@@ -9909,7 +10156,7 @@ type SendMessageResponse struct {
 
 func (x *SendMessageResponse) Reset() {
 	*x = SendMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[168]
+	mi := &file_skein_v1_services_proto_msgTypes[170]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9921,7 +10168,7 @@ func (x *SendMessageResponse) String() string {
 func (*SendMessageResponse) ProtoMessage() {}
 
 func (x *SendMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[168]
+	mi := &file_skein_v1_services_proto_msgTypes[170]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9934,7 +10181,7 @@ func (x *SendMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendMessageResponse.ProtoReflect.Descriptor instead.
 func (*SendMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{168}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{170}
 }
 
 func (x *SendMessageResponse) GetId() []byte {
@@ -9979,7 +10226,7 @@ type StreamMessageRequest struct {
 
 func (x *StreamMessageRequest) Reset() {
 	*x = StreamMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[169]
+	mi := &file_skein_v1_services_proto_msgTypes[171]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9991,7 +10238,7 @@ func (x *StreamMessageRequest) String() string {
 func (*StreamMessageRequest) ProtoMessage() {}
 
 func (x *StreamMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[169]
+	mi := &file_skein_v1_services_proto_msgTypes[171]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10004,7 +10251,7 @@ func (x *StreamMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamMessageRequest.ProtoReflect.Descriptor instead.
 func (*StreamMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{169}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{171}
 }
 
 func (x *StreamMessageRequest) GetConversation() string {
@@ -10067,7 +10314,7 @@ type StreamMessageResponse struct {
 
 func (x *StreamMessageResponse) Reset() {
 	*x = StreamMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[170]
+	mi := &file_skein_v1_services_proto_msgTypes[172]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10079,7 +10326,7 @@ func (x *StreamMessageResponse) String() string {
 func (*StreamMessageResponse) ProtoMessage() {}
 
 func (x *StreamMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[170]
+	mi := &file_skein_v1_services_proto_msgTypes[172]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10092,7 +10339,7 @@ func (x *StreamMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamMessageResponse.ProtoReflect.Descriptor instead.
 func (*StreamMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{170}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{172}
 }
 
 func (x *StreamMessageResponse) GetId() []byte {
@@ -10119,7 +10366,7 @@ type RecallMessageRequest struct {
 
 func (x *RecallMessageRequest) Reset() {
 	*x = RecallMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[171]
+	mi := &file_skein_v1_services_proto_msgTypes[173]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10131,7 +10378,7 @@ func (x *RecallMessageRequest) String() string {
 func (*RecallMessageRequest) ProtoMessage() {}
 
 func (x *RecallMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[171]
+	mi := &file_skein_v1_services_proto_msgTypes[173]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10144,7 +10391,7 @@ func (x *RecallMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallMessageRequest.ProtoReflect.Descriptor instead.
 func (*RecallMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{171}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{173}
 }
 
 func (x *RecallMessageRequest) GetConversation() string {
@@ -10171,7 +10418,7 @@ type RecallMessageResponse struct {
 
 func (x *RecallMessageResponse) Reset() {
 	*x = RecallMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[172]
+	mi := &file_skein_v1_services_proto_msgTypes[174]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10183,7 +10430,7 @@ func (x *RecallMessageResponse) String() string {
 func (*RecallMessageResponse) ProtoMessage() {}
 
 func (x *RecallMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[172]
+	mi := &file_skein_v1_services_proto_msgTypes[174]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10196,7 +10443,7 @@ func (x *RecallMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallMessageResponse.ProtoReflect.Descriptor instead.
 func (*RecallMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{172}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{174}
 }
 
 func (x *RecallMessageResponse) GetSeq() uint64 {
@@ -10223,7 +10470,7 @@ type EditMessageRequest struct {
 
 func (x *EditMessageRequest) Reset() {
 	*x = EditMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[173]
+	mi := &file_skein_v1_services_proto_msgTypes[175]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10235,7 +10482,7 @@ func (x *EditMessageRequest) String() string {
 func (*EditMessageRequest) ProtoMessage() {}
 
 func (x *EditMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[173]
+	mi := &file_skein_v1_services_proto_msgTypes[175]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10248,7 +10495,7 @@ func (x *EditMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditMessageRequest.ProtoReflect.Descriptor instead.
 func (*EditMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{173}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{175}
 }
 
 func (x *EditMessageRequest) GetConversation() string {
@@ -10312,7 +10559,7 @@ type EditMessageResponse struct {
 
 func (x *EditMessageResponse) Reset() {
 	*x = EditMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[174]
+	mi := &file_skein_v1_services_proto_msgTypes[176]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10324,7 +10571,7 @@ func (x *EditMessageResponse) String() string {
 func (*EditMessageResponse) ProtoMessage() {}
 
 func (x *EditMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[174]
+	mi := &file_skein_v1_services_proto_msgTypes[176]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10337,7 +10584,7 @@ func (x *EditMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditMessageResponse.ProtoReflect.Descriptor instead.
 func (*EditMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{174}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{176}
 }
 
 func (x *EditMessageResponse) GetId() []byte {
@@ -10375,7 +10622,7 @@ type ListEditsRequest struct {
 
 func (x *ListEditsRequest) Reset() {
 	*x = ListEditsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[175]
+	mi := &file_skein_v1_services_proto_msgTypes[177]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10387,7 +10634,7 @@ func (x *ListEditsRequest) String() string {
 func (*ListEditsRequest) ProtoMessage() {}
 
 func (x *ListEditsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[175]
+	mi := &file_skein_v1_services_proto_msgTypes[177]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10400,7 +10647,7 @@ func (x *ListEditsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEditsRequest.ProtoReflect.Descriptor instead.
 func (*ListEditsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{175}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{177}
 }
 
 func (x *ListEditsRequest) GetConversation() string {
@@ -10442,7 +10689,7 @@ type ListEditsResponse struct {
 
 func (x *ListEditsResponse) Reset() {
 	*x = ListEditsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[176]
+	mi := &file_skein_v1_services_proto_msgTypes[178]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10454,7 +10701,7 @@ func (x *ListEditsResponse) String() string {
 func (*ListEditsResponse) ProtoMessage() {}
 
 func (x *ListEditsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[176]
+	mi := &file_skein_v1_services_proto_msgTypes[178]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10467,7 +10714,7 @@ func (x *ListEditsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEditsResponse.ProtoReflect.Descriptor instead.
 func (*ListEditsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{176}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{178}
 }
 
 func (x *ListEditsResponse) GetVersions() []*Edited {
@@ -10501,7 +10748,7 @@ type Edited struct {
 
 func (x *Edited) Reset() {
 	*x = Edited{}
-	mi := &file_skein_v1_services_proto_msgTypes[177]
+	mi := &file_skein_v1_services_proto_msgTypes[179]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10513,7 +10760,7 @@ func (x *Edited) String() string {
 func (*Edited) ProtoMessage() {}
 
 func (x *Edited) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[177]
+	mi := &file_skein_v1_services_proto_msgTypes[179]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10526,7 +10773,7 @@ func (x *Edited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edited.ProtoReflect.Descriptor instead.
 func (*Edited) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{177}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{179}
 }
 
 func (x *Edited) GetVersion() uint32 {
@@ -10586,7 +10833,7 @@ type ReactToMessageRequest struct {
 
 func (x *ReactToMessageRequest) Reset() {
 	*x = ReactToMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[178]
+	mi := &file_skein_v1_services_proto_msgTypes[180]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10598,7 +10845,7 @@ func (x *ReactToMessageRequest) String() string {
 func (*ReactToMessageRequest) ProtoMessage() {}
 
 func (x *ReactToMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[178]
+	mi := &file_skein_v1_services_proto_msgTypes[180]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10611,7 +10858,7 @@ func (x *ReactToMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReactToMessageRequest.ProtoReflect.Descriptor instead.
 func (*ReactToMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{178}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{180}
 }
 
 func (x *ReactToMessageRequest) GetConversation() string {
@@ -10660,7 +10907,7 @@ type ReactToMessageResponse struct {
 
 func (x *ReactToMessageResponse) Reset() {
 	*x = ReactToMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[179]
+	mi := &file_skein_v1_services_proto_msgTypes[181]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10672,7 +10919,7 @@ func (x *ReactToMessageResponse) String() string {
 func (*ReactToMessageResponse) ProtoMessage() {}
 
 func (x *ReactToMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[179]
+	mi := &file_skein_v1_services_proto_msgTypes[181]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10685,7 +10932,7 @@ func (x *ReactToMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReactToMessageResponse.ProtoReflect.Descriptor instead.
 func (*ReactToMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{179}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{181}
 }
 
 func (x *ReactToMessageResponse) GetId() []byte {
@@ -10718,7 +10965,7 @@ type ListReactionsRequest struct {
 
 func (x *ListReactionsRequest) Reset() {
 	*x = ListReactionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[180]
+	mi := &file_skein_v1_services_proto_msgTypes[182]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10730,7 +10977,7 @@ func (x *ListReactionsRequest) String() string {
 func (*ListReactionsRequest) ProtoMessage() {}
 
 func (x *ListReactionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[180]
+	mi := &file_skein_v1_services_proto_msgTypes[182]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10743,7 +10990,7 @@ func (x *ListReactionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReactionsRequest.ProtoReflect.Descriptor instead.
 func (*ListReactionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{180}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{182}
 }
 
 func (x *ListReactionsRequest) GetConversation() string {
@@ -10792,7 +11039,7 @@ type ListReactionsResponse struct {
 
 func (x *ListReactionsResponse) Reset() {
 	*x = ListReactionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[181]
+	mi := &file_skein_v1_services_proto_msgTypes[183]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10804,7 +11051,7 @@ func (x *ListReactionsResponse) String() string {
 func (*ListReactionsResponse) ProtoMessage() {}
 
 func (x *ListReactionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[181]
+	mi := &file_skein_v1_services_proto_msgTypes[183]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10817,7 +11064,7 @@ func (x *ListReactionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReactionsResponse.ProtoReflect.Descriptor instead.
 func (*ListReactionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{181}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{183}
 }
 
 func (x *ListReactionsResponse) GetReacted() []*Reacted {
@@ -10845,7 +11092,7 @@ type ListReadersRequest struct {
 
 func (x *ListReadersRequest) Reset() {
 	*x = ListReadersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[182]
+	mi := &file_skein_v1_services_proto_msgTypes[184]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10857,7 +11104,7 @@ func (x *ListReadersRequest) String() string {
 func (*ListReadersRequest) ProtoMessage() {}
 
 func (x *ListReadersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[182]
+	mi := &file_skein_v1_services_proto_msgTypes[184]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10870,7 +11117,7 @@ func (x *ListReadersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReadersRequest.ProtoReflect.Descriptor instead.
 func (*ListReadersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{182}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{184}
 }
 
 func (x *ListReadersRequest) GetConversation() string {
@@ -10899,7 +11146,7 @@ type ListReadersResponse struct {
 
 func (x *ListReadersResponse) Reset() {
 	*x = ListReadersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[183]
+	mi := &file_skein_v1_services_proto_msgTypes[185]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10911,7 +11158,7 @@ func (x *ListReadersResponse) String() string {
 func (*ListReadersResponse) ProtoMessage() {}
 
 func (x *ListReadersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[183]
+	mi := &file_skein_v1_services_proto_msgTypes[185]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10924,7 +11171,7 @@ func (x *ListReadersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReadersResponse.ProtoReflect.Descriptor instead.
 func (*ListReadersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{183}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{185}
 }
 
 func (x *ListReadersResponse) GetRead() []string {
@@ -10952,7 +11199,7 @@ type Reacted struct {
 
 func (x *Reacted) Reset() {
 	*x = Reacted{}
-	mi := &file_skein_v1_services_proto_msgTypes[184]
+	mi := &file_skein_v1_services_proto_msgTypes[186]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10964,7 +11211,7 @@ func (x *Reacted) String() string {
 func (*Reacted) ProtoMessage() {}
 
 func (x *Reacted) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[184]
+	mi := &file_skein_v1_services_proto_msgTypes[186]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10977,7 +11224,7 @@ func (x *Reacted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reacted.ProtoReflect.Descriptor instead.
 func (*Reacted) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{184}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{186}
 }
 
 func (x *Reacted) GetUser() string {
@@ -11008,7 +11255,7 @@ type VoteInPollRequest struct {
 
 func (x *VoteInPollRequest) Reset() {
 	*x = VoteInPollRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[185]
+	mi := &file_skein_v1_services_proto_msgTypes[187]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11020,7 +11267,7 @@ func (x *VoteInPollRequest) String() string {
 func (*VoteInPollRequest) ProtoMessage() {}
 
 func (x *VoteInPollRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[185]
+	mi := &file_skein_v1_services_proto_msgTypes[187]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11033,7 +11280,7 @@ func (x *VoteInPollRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VoteInPollRequest.ProtoReflect.Descriptor instead.
 func (*VoteInPollRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{185}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{187}
 }
 
 func (x *VoteInPollRequest) GetConversation() string {
@@ -11075,7 +11322,7 @@ type VoteInPollResponse struct {
 
 func (x *VoteInPollResponse) Reset() {
 	*x = VoteInPollResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[186]
+	mi := &file_skein_v1_services_proto_msgTypes[188]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11087,7 +11334,7 @@ func (x *VoteInPollResponse) String() string {
 func (*VoteInPollResponse) ProtoMessage() {}
 
 func (x *VoteInPollResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[186]
+	mi := &file_skein_v1_services_proto_msgTypes[188]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11100,7 +11347,7 @@ func (x *VoteInPollResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VoteInPollResponse.ProtoReflect.Descriptor instead.
 func (*VoteInPollResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{186}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{188}
 }
 
 func (x *VoteInPollResponse) GetId() []byte {
@@ -11128,7 +11375,7 @@ type EndPollRequest struct {
 
 func (x *EndPollRequest) Reset() {
 	*x = EndPollRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[187]
+	mi := &file_skein_v1_services_proto_msgTypes[189]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11140,7 +11387,7 @@ func (x *EndPollRequest) String() string {
 func (*EndPollRequest) ProtoMessage() {}
 
 func (x *EndPollRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[187]
+	mi := &file_skein_v1_services_proto_msgTypes[189]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11153,7 +11400,7 @@ func (x *EndPollRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndPollRequest.ProtoReflect.Descriptor instead.
 func (*EndPollRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{187}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{189}
 }
 
 func (x *EndPollRequest) GetConversation() string {
@@ -11188,7 +11435,7 @@ type EndPollResponse struct {
 
 func (x *EndPollResponse) Reset() {
 	*x = EndPollResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[188]
+	mi := &file_skein_v1_services_proto_msgTypes[190]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11200,7 +11447,7 @@ func (x *EndPollResponse) String() string {
 func (*EndPollResponse) ProtoMessage() {}
 
 func (x *EndPollResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[188]
+	mi := &file_skein_v1_services_proto_msgTypes[190]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11213,7 +11460,7 @@ func (x *EndPollResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndPollResponse.ProtoReflect.Descriptor instead.
 func (*EndPollResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{188}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{190}
 }
 
 func (x *EndPollResponse) GetId() []byte {
@@ -11246,7 +11493,7 @@ type ListVotesRequest struct {
 
 func (x *ListVotesRequest) Reset() {
 	*x = ListVotesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[189]
+	mi := &file_skein_v1_services_proto_msgTypes[191]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11258,7 +11505,7 @@ func (x *ListVotesRequest) String() string {
 func (*ListVotesRequest) ProtoMessage() {}
 
 func (x *ListVotesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[189]
+	mi := &file_skein_v1_services_proto_msgTypes[191]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11271,7 +11518,7 @@ func (x *ListVotesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVotesRequest.ProtoReflect.Descriptor instead.
 func (*ListVotesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{189}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{191}
 }
 
 func (x *ListVotesRequest) GetConversation() string {
@@ -11320,7 +11567,7 @@ type ListVotesResponse struct {
 
 func (x *ListVotesResponse) Reset() {
 	*x = ListVotesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[190]
+	mi := &file_skein_v1_services_proto_msgTypes[192]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11332,7 +11579,7 @@ func (x *ListVotesResponse) String() string {
 func (*ListVotesResponse) ProtoMessage() {}
 
 func (x *ListVotesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[190]
+	mi := &file_skein_v1_services_proto_msgTypes[192]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11345,7 +11592,7 @@ func (x *ListVotesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVotesResponse.ProtoReflect.Descriptor instead.
 func (*ListVotesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{190}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{192}
 }
 
 func (x *ListVotesResponse) GetVoted() []*Voted {
@@ -11378,7 +11625,7 @@ type ForwardMessagesRequest struct {
 
 func (x *ForwardMessagesRequest) Reset() {
 	*x = ForwardMessagesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[191]
+	mi := &file_skein_v1_services_proto_msgTypes[193]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11390,7 +11637,7 @@ func (x *ForwardMessagesRequest) String() string {
 func (*ForwardMessagesRequest) ProtoMessage() {}
 
 func (x *ForwardMessagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[191]
+	mi := &file_skein_v1_services_proto_msgTypes[193]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11403,7 +11650,7 @@ func (x *ForwardMessagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardMessagesRequest.ProtoReflect.Descriptor instead.
 func (*ForwardMessagesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{191}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{193}
 }
 
 func (x *ForwardMessagesRequest) GetConversation() string {
@@ -11446,7 +11693,7 @@ type ForwardSource struct {
 
 func (x *ForwardSource) Reset() {
 	*x = ForwardSource{}
-	mi := &file_skein_v1_services_proto_msgTypes[192]
+	mi := &file_skein_v1_services_proto_msgTypes[194]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11458,7 +11705,7 @@ func (x *ForwardSource) String() string {
 func (*ForwardSource) ProtoMessage() {}
 
 func (x *ForwardSource) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[192]
+	mi := &file_skein_v1_services_proto_msgTypes[194]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11471,7 +11718,7 @@ func (x *ForwardSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardSource.ProtoReflect.Descriptor instead.
 func (*ForwardSource) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{192}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{194}
 }
 
 func (x *ForwardSource) GetConversation() string {
@@ -11507,7 +11754,7 @@ type ForwardMerge struct {
 
 func (x *ForwardMerge) Reset() {
 	*x = ForwardMerge{}
-	mi := &file_skein_v1_services_proto_msgTypes[193]
+	mi := &file_skein_v1_services_proto_msgTypes[195]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11519,7 +11766,7 @@ func (x *ForwardMerge) String() string {
 func (*ForwardMerge) ProtoMessage() {}
 
 func (x *ForwardMerge) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[193]
+	mi := &file_skein_v1_services_proto_msgTypes[195]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11532,7 +11779,7 @@ func (x *ForwardMerge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardMerge.ProtoReflect.Descriptor instead.
 func (*ForwardMerge) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{193}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{195}
 }
 
 func (x *ForwardMerge) GetTitle() string {
@@ -11561,7 +11808,7 @@ type ForwardMessagesResponse struct {
 
 func (x *ForwardMessagesResponse) Reset() {
 	*x = ForwardMessagesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[194]
+	mi := &file_skein_v1_services_proto_msgTypes[196]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11573,7 +11820,7 @@ func (x *ForwardMessagesResponse) String() string {
 func (*ForwardMessagesResponse) ProtoMessage() {}
 
 func (x *ForwardMessagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[194]
+	mi := &file_skein_v1_services_proto_msgTypes[196]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11586,7 +11833,7 @@ func (x *ForwardMessagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardMessagesResponse.ProtoReflect.Descriptor instead.
 func (*ForwardMessagesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{194}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{196}
 }
 
 func (x *ForwardMessagesResponse) GetForwarded() []*Forwarded {
@@ -11614,7 +11861,7 @@ type Forwarded struct {
 
 func (x *Forwarded) Reset() {
 	*x = Forwarded{}
-	mi := &file_skein_v1_services_proto_msgTypes[195]
+	mi := &file_skein_v1_services_proto_msgTypes[197]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11626,7 +11873,7 @@ func (x *Forwarded) String() string {
 func (*Forwarded) ProtoMessage() {}
 
 func (x *Forwarded) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[195]
+	mi := &file_skein_v1_services_proto_msgTypes[197]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11639,7 +11886,7 @@ func (x *Forwarded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Forwarded.ProtoReflect.Descriptor instead.
 func (*Forwarded) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{195}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{197}
 }
 
 func (x *Forwarded) GetId() []byte {
@@ -11676,7 +11923,7 @@ type PinMessageRequest struct {
 
 func (x *PinMessageRequest) Reset() {
 	*x = PinMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[196]
+	mi := &file_skein_v1_services_proto_msgTypes[198]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11688,7 +11935,7 @@ func (x *PinMessageRequest) String() string {
 func (*PinMessageRequest) ProtoMessage() {}
 
 func (x *PinMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[196]
+	mi := &file_skein_v1_services_proto_msgTypes[198]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11701,7 +11948,7 @@ func (x *PinMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PinMessageRequest.ProtoReflect.Descriptor instead.
 func (*PinMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{196}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{198}
 }
 
 func (x *PinMessageRequest) GetConversation() string {
@@ -11743,7 +11990,7 @@ type PinMessageResponse struct {
 
 func (x *PinMessageResponse) Reset() {
 	*x = PinMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[197]
+	mi := &file_skein_v1_services_proto_msgTypes[199]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11755,7 +12002,7 @@ func (x *PinMessageResponse) String() string {
 func (*PinMessageResponse) ProtoMessage() {}
 
 func (x *PinMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[197]
+	mi := &file_skein_v1_services_proto_msgTypes[199]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11768,7 +12015,7 @@ func (x *PinMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PinMessageResponse.ProtoReflect.Descriptor instead.
 func (*PinMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{197}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{199}
 }
 
 func (x *PinMessageResponse) GetId() []byte {
@@ -11798,7 +12045,7 @@ type ListPinsRequest struct {
 
 func (x *ListPinsRequest) Reset() {
 	*x = ListPinsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[198]
+	mi := &file_skein_v1_services_proto_msgTypes[200]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11810,7 +12057,7 @@ func (x *ListPinsRequest) String() string {
 func (*ListPinsRequest) ProtoMessage() {}
 
 func (x *ListPinsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[198]
+	mi := &file_skein_v1_services_proto_msgTypes[200]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11823,7 +12070,7 @@ func (x *ListPinsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPinsRequest.ProtoReflect.Descriptor instead.
 func (*ListPinsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{198}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{200}
 }
 
 func (x *ListPinsRequest) GetConversation() string {
@@ -11859,7 +12106,7 @@ type ListPinsResponse struct {
 
 func (x *ListPinsResponse) Reset() {
 	*x = ListPinsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[199]
+	mi := &file_skein_v1_services_proto_msgTypes[201]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11871,7 +12118,7 @@ func (x *ListPinsResponse) String() string {
 func (*ListPinsResponse) ProtoMessage() {}
 
 func (x *ListPinsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[199]
+	mi := &file_skein_v1_services_proto_msgTypes[201]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11884,7 +12131,7 @@ func (x *ListPinsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPinsResponse.ProtoReflect.Descriptor instead.
 func (*ListPinsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{199}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{201}
 }
 
 func (x *ListPinsResponse) GetEntries() []*Entry {
@@ -11916,7 +12163,7 @@ type ListThreadRequest struct {
 
 func (x *ListThreadRequest) Reset() {
 	*x = ListThreadRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[200]
+	mi := &file_skein_v1_services_proto_msgTypes[202]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11928,7 +12175,7 @@ func (x *ListThreadRequest) String() string {
 func (*ListThreadRequest) ProtoMessage() {}
 
 func (x *ListThreadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[200]
+	mi := &file_skein_v1_services_proto_msgTypes[202]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11941,7 +12188,7 @@ func (x *ListThreadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListThreadRequest.ProtoReflect.Descriptor instead.
 func (*ListThreadRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{200}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{202}
 }
 
 func (x *ListThreadRequest) GetConversation() string {
@@ -11985,7 +12232,7 @@ type ListThreadResponse struct {
 
 func (x *ListThreadResponse) Reset() {
 	*x = ListThreadResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[201]
+	mi := &file_skein_v1_services_proto_msgTypes[203]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11997,7 +12244,7 @@ func (x *ListThreadResponse) String() string {
 func (*ListThreadResponse) ProtoMessage() {}
 
 func (x *ListThreadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[201]
+	mi := &file_skein_v1_services_proto_msgTypes[203]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12010,7 +12257,7 @@ func (x *ListThreadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListThreadResponse.ProtoReflect.Descriptor instead.
 func (*ListThreadResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{201}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{203}
 }
 
 func (x *ListThreadResponse) GetThread() *Thread {
@@ -12047,7 +12294,7 @@ type ListThreadsRequest struct {
 
 func (x *ListThreadsRequest) Reset() {
 	*x = ListThreadsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[202]
+	mi := &file_skein_v1_services_proto_msgTypes[204]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12059,7 +12306,7 @@ func (x *ListThreadsRequest) String() string {
 func (*ListThreadsRequest) ProtoMessage() {}
 
 func (x *ListThreadsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[202]
+	mi := &file_skein_v1_services_proto_msgTypes[204]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12072,7 +12319,7 @@ func (x *ListThreadsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListThreadsRequest.ProtoReflect.Descriptor instead.
 func (*ListThreadsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{202}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{204}
 }
 
 func (x *ListThreadsRequest) GetConversation() string {
@@ -12107,7 +12354,7 @@ type ListThreadsResponse struct {
 
 func (x *ListThreadsResponse) Reset() {
 	*x = ListThreadsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[203]
+	mi := &file_skein_v1_services_proto_msgTypes[205]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12119,7 +12366,7 @@ func (x *ListThreadsResponse) String() string {
 func (*ListThreadsResponse) ProtoMessage() {}
 
 func (x *ListThreadsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[203]
+	mi := &file_skein_v1_services_proto_msgTypes[205]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12132,7 +12379,7 @@ func (x *ListThreadsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListThreadsResponse.ProtoReflect.Descriptor instead.
 func (*ListThreadsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{203}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{205}
 }
 
 func (x *ListThreadsResponse) GetThreads() []*Thread {
@@ -12168,7 +12415,7 @@ type Thread struct {
 
 func (x *Thread) Reset() {
 	*x = Thread{}
-	mi := &file_skein_v1_services_proto_msgTypes[204]
+	mi := &file_skein_v1_services_proto_msgTypes[206]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12180,7 +12427,7 @@ func (x *Thread) String() string {
 func (*Thread) ProtoMessage() {}
 
 func (x *Thread) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[204]
+	mi := &file_skein_v1_services_proto_msgTypes[206]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12193,7 +12440,7 @@ func (x *Thread) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Thread.ProtoReflect.Descriptor instead.
 func (*Thread) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{204}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{206}
 }
 
 func (x *Thread) GetRoot() *Entry {
@@ -12243,7 +12490,7 @@ type ScheduleMessageRequest struct {
 
 func (x *ScheduleMessageRequest) Reset() {
 	*x = ScheduleMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[205]
+	mi := &file_skein_v1_services_proto_msgTypes[207]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12255,7 +12502,7 @@ func (x *ScheduleMessageRequest) String() string {
 func (*ScheduleMessageRequest) ProtoMessage() {}
 
 func (x *ScheduleMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[205]
+	mi := &file_skein_v1_services_proto_msgTypes[207]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12268,7 +12515,7 @@ func (x *ScheduleMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScheduleMessageRequest.ProtoReflect.Descriptor instead.
 func (*ScheduleMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{205}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{207}
 }
 
 func (x *ScheduleMessageRequest) GetMessage() *SendMessageRequest {
@@ -12294,7 +12541,7 @@ type ScheduleMessageResponse struct {
 
 func (x *ScheduleMessageResponse) Reset() {
 	*x = ScheduleMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[206]
+	mi := &file_skein_v1_services_proto_msgTypes[208]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12306,7 +12553,7 @@ func (x *ScheduleMessageResponse) String() string {
 func (*ScheduleMessageResponse) ProtoMessage() {}
 
 func (x *ScheduleMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[206]
+	mi := &file_skein_v1_services_proto_msgTypes[208]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12319,7 +12566,7 @@ func (x *ScheduleMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScheduleMessageResponse.ProtoReflect.Descriptor instead.
 func (*ScheduleMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{206}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{208}
 }
 
 func (x *ScheduleMessageResponse) GetId() []byte {
@@ -12345,7 +12592,7 @@ type Scheduled struct {
 
 func (x *Scheduled) Reset() {
 	*x = Scheduled{}
-	mi := &file_skein_v1_services_proto_msgTypes[207]
+	mi := &file_skein_v1_services_proto_msgTypes[209]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12357,7 +12604,7 @@ func (x *Scheduled) String() string {
 func (*Scheduled) ProtoMessage() {}
 
 func (x *Scheduled) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[207]
+	mi := &file_skein_v1_services_proto_msgTypes[209]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12370,7 +12617,7 @@ func (x *Scheduled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Scheduled.ProtoReflect.Descriptor instead.
 func (*Scheduled) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{207}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{209}
 }
 
 func (x *Scheduled) GetMessage() *SendMessageRequest {
@@ -12420,7 +12667,7 @@ type ListScheduledRequest struct {
 
 func (x *ListScheduledRequest) Reset() {
 	*x = ListScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[208]
+	mi := &file_skein_v1_services_proto_msgTypes[210]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12432,7 +12679,7 @@ func (x *ListScheduledRequest) String() string {
 func (*ListScheduledRequest) ProtoMessage() {}
 
 func (x *ListScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[208]
+	mi := &file_skein_v1_services_proto_msgTypes[210]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12445,7 +12692,7 @@ func (x *ListScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListScheduledRequest.ProtoReflect.Descriptor instead.
 func (*ListScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{208}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{210}
 }
 
 func (x *ListScheduledRequest) GetLimit() uint32 {
@@ -12473,7 +12720,7 @@ type ListScheduledResponse struct {
 
 func (x *ListScheduledResponse) Reset() {
 	*x = ListScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[209]
+	mi := &file_skein_v1_services_proto_msgTypes[211]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12485,7 +12732,7 @@ func (x *ListScheduledResponse) String() string {
 func (*ListScheduledResponse) ProtoMessage() {}
 
 func (x *ListScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[209]
+	mi := &file_skein_v1_services_proto_msgTypes[211]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12498,7 +12745,7 @@ func (x *ListScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListScheduledResponse.ProtoReflect.Descriptor instead.
 func (*ListScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{209}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{211}
 }
 
 func (x *ListScheduledResponse) GetScheduled() []*Scheduled {
@@ -12528,7 +12775,7 @@ type ChangeScheduledRequest struct {
 
 func (x *ChangeScheduledRequest) Reset() {
 	*x = ChangeScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[210]
+	mi := &file_skein_v1_services_proto_msgTypes[212]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12540,7 +12787,7 @@ func (x *ChangeScheduledRequest) String() string {
 func (*ChangeScheduledRequest) ProtoMessage() {}
 
 func (x *ChangeScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[210]
+	mi := &file_skein_v1_services_proto_msgTypes[212]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12553,7 +12800,7 @@ func (x *ChangeScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeScheduledRequest.ProtoReflect.Descriptor instead.
 func (*ChangeScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{210}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{212}
 }
 
 func (x *ChangeScheduledRequest) GetId() []byte {
@@ -12585,7 +12832,7 @@ type ChangeScheduledResponse struct {
 
 func (x *ChangeScheduledResponse) Reset() {
 	*x = ChangeScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[211]
+	mi := &file_skein_v1_services_proto_msgTypes[213]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12597,7 +12844,7 @@ func (x *ChangeScheduledResponse) String() string {
 func (*ChangeScheduledResponse) ProtoMessage() {}
 
 func (x *ChangeScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[211]
+	mi := &file_skein_v1_services_proto_msgTypes[213]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12610,7 +12857,7 @@ func (x *ChangeScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeScheduledResponse.ProtoReflect.Descriptor instead.
 func (*ChangeScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{211}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{213}
 }
 
 type CancelScheduledRequest struct {
@@ -12622,7 +12869,7 @@ type CancelScheduledRequest struct {
 
 func (x *CancelScheduledRequest) Reset() {
 	*x = CancelScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[212]
+	mi := &file_skein_v1_services_proto_msgTypes[214]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12634,7 +12881,7 @@ func (x *CancelScheduledRequest) String() string {
 func (*CancelScheduledRequest) ProtoMessage() {}
 
 func (x *CancelScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[212]
+	mi := &file_skein_v1_services_proto_msgTypes[214]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12647,7 +12894,7 @@ func (x *CancelScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelScheduledRequest.ProtoReflect.Descriptor instead.
 func (*CancelScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{212}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{214}
 }
 
 func (x *CancelScheduledRequest) GetId() []byte {
@@ -12665,7 +12912,7 @@ type CancelScheduledResponse struct {
 
 func (x *CancelScheduledResponse) Reset() {
 	*x = CancelScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[213]
+	mi := &file_skein_v1_services_proto_msgTypes[215]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12677,7 +12924,7 @@ func (x *CancelScheduledResponse) String() string {
 func (*CancelScheduledResponse) ProtoMessage() {}
 
 func (x *CancelScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[213]
+	mi := &file_skein_v1_services_proto_msgTypes[215]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12690,7 +12937,7 @@ func (x *CancelScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelScheduledResponse.ProtoReflect.Descriptor instead.
 func (*CancelScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{213}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{215}
 }
 
 // What a user chose.
@@ -12705,7 +12952,7 @@ type Voted struct {
 
 func (x *Voted) Reset() {
 	*x = Voted{}
-	mi := &file_skein_v1_services_proto_msgTypes[214]
+	mi := &file_skein_v1_services_proto_msgTypes[216]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12717,7 +12964,7 @@ func (x *Voted) String() string {
 func (*Voted) ProtoMessage() {}
 
 func (x *Voted) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[214]
+	mi := &file_skein_v1_services_proto_msgTypes[216]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12730,7 +12977,7 @@ func (x *Voted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Voted.ProtoReflect.Descriptor instead.
 func (*Voted) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{214}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{216}
 }
 
 func (x *Voted) GetUser() string {
@@ -12758,7 +13005,7 @@ type ListMentionsRequest struct {
 
 func (x *ListMentionsRequest) Reset() {
 	*x = ListMentionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[215]
+	mi := &file_skein_v1_services_proto_msgTypes[217]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12770,7 +13017,7 @@ func (x *ListMentionsRequest) String() string {
 func (*ListMentionsRequest) ProtoMessage() {}
 
 func (x *ListMentionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[215]
+	mi := &file_skein_v1_services_proto_msgTypes[217]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12783,7 +13030,7 @@ func (x *ListMentionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMentionsRequest.ProtoReflect.Descriptor instead.
 func (*ListMentionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{215}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{217}
 }
 
 func (x *ListMentionsRequest) GetLimit() uint32 {
@@ -12812,7 +13059,7 @@ type ListMentionsResponse struct {
 
 func (x *ListMentionsResponse) Reset() {
 	*x = ListMentionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[216]
+	mi := &file_skein_v1_services_proto_msgTypes[218]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12824,7 +13071,7 @@ func (x *ListMentionsResponse) String() string {
 func (*ListMentionsResponse) ProtoMessage() {}
 
 func (x *ListMentionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[216]
+	mi := &file_skein_v1_services_proto_msgTypes[218]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12837,7 +13084,7 @@ func (x *ListMentionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMentionsResponse.ProtoReflect.Descriptor instead.
 func (*ListMentionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{216}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{218}
 }
 
 func (x *ListMentionsResponse) GetEntries() []*Entry {
@@ -12876,7 +13123,7 @@ type SearchMessagesRequest struct {
 
 func (x *SearchMessagesRequest) Reset() {
 	*x = SearchMessagesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[217]
+	mi := &file_skein_v1_services_proto_msgTypes[219]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12888,7 +13135,7 @@ func (x *SearchMessagesRequest) String() string {
 func (*SearchMessagesRequest) ProtoMessage() {}
 
 func (x *SearchMessagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[217]
+	mi := &file_skein_v1_services_proto_msgTypes[219]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12901,7 +13148,7 @@ func (x *SearchMessagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchMessagesRequest.ProtoReflect.Descriptor instead.
 func (*SearchMessagesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{217}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{219}
 }
 
 func (x *SearchMessagesRequest) GetQuery() string {
@@ -12975,7 +13222,7 @@ type SearchMessagesResponse struct {
 
 func (x *SearchMessagesResponse) Reset() {
 	*x = SearchMessagesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[218]
+	mi := &file_skein_v1_services_proto_msgTypes[220]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12987,7 +13234,7 @@ func (x *SearchMessagesResponse) String() string {
 func (*SearchMessagesResponse) ProtoMessage() {}
 
 func (x *SearchMessagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[218]
+	mi := &file_skein_v1_services_proto_msgTypes[220]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13000,7 +13247,7 @@ func (x *SearchMessagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchMessagesResponse.ProtoReflect.Descriptor instead.
 func (*SearchMessagesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{218}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{220}
 }
 
 func (x *SearchMessagesResponse) GetFound() []*FoundMessage {
@@ -13043,7 +13290,7 @@ type FoundMessage struct {
 
 func (x *FoundMessage) Reset() {
 	*x = FoundMessage{}
-	mi := &file_skein_v1_services_proto_msgTypes[219]
+	mi := &file_skein_v1_services_proto_msgTypes[221]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13055,7 +13302,7 @@ func (x *FoundMessage) String() string {
 func (*FoundMessage) ProtoMessage() {}
 
 func (x *FoundMessage) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[219]
+	mi := &file_skein_v1_services_proto_msgTypes[221]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13068,7 +13315,7 @@ func (x *FoundMessage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FoundMessage.ProtoReflect.Descriptor instead.
 func (*FoundMessage) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{219}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{221}
 }
 
 func (x *FoundMessage) GetEntry() *Entry {
@@ -13099,7 +13346,7 @@ type TextMatch struct {
 
 func (x *TextMatch) Reset() {
 	*x = TextMatch{}
-	mi := &file_skein_v1_services_proto_msgTypes[220]
+	mi := &file_skein_v1_services_proto_msgTypes[222]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13111,7 +13358,7 @@ func (x *TextMatch) String() string {
 func (*TextMatch) ProtoMessage() {}
 
 func (x *TextMatch) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[220]
+	mi := &file_skein_v1_services_proto_msgTypes[222]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13124,7 +13371,7 @@ func (x *TextMatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TextMatch.ProtoReflect.Descriptor instead.
 func (*TextMatch) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{220}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{222}
 }
 
 func (x *TextMatch) GetField() string {
@@ -13163,7 +13410,7 @@ type ListEntriesRequest struct {
 
 func (x *ListEntriesRequest) Reset() {
 	*x = ListEntriesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[221]
+	mi := &file_skein_v1_services_proto_msgTypes[223]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13175,7 +13422,7 @@ func (x *ListEntriesRequest) String() string {
 func (*ListEntriesRequest) ProtoMessage() {}
 
 func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[221]
+	mi := &file_skein_v1_services_proto_msgTypes[223]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13188,7 +13435,7 @@ func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{221}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{223}
 }
 
 func (x *ListEntriesRequest) GetConversation() string {
@@ -13240,7 +13487,7 @@ type ListEntriesResponse struct {
 
 func (x *ListEntriesResponse) Reset() {
 	*x = ListEntriesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[222]
+	mi := &file_skein_v1_services_proto_msgTypes[224]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13252,7 +13499,7 @@ func (x *ListEntriesResponse) String() string {
 func (*ListEntriesResponse) ProtoMessage() {}
 
 func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[222]
+	mi := &file_skein_v1_services_proto_msgTypes[224]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13265,7 +13512,7 @@ func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{222}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{224}
 }
 
 func (x *ListEntriesResponse) GetEntries() []*Entry {
@@ -13317,7 +13564,7 @@ type ListConversationsRequest struct {
 
 func (x *ListConversationsRequest) Reset() {
 	*x = ListConversationsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[223]
+	mi := &file_skein_v1_services_proto_msgTypes[225]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13329,7 +13576,7 @@ func (x *ListConversationsRequest) String() string {
 func (*ListConversationsRequest) ProtoMessage() {}
 
 func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[223]
+	mi := &file_skein_v1_services_proto_msgTypes[225]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13342,7 +13589,7 @@ func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsRequest.ProtoReflect.Descriptor instead.
 func (*ListConversationsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{223}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{225}
 }
 
 func (x *ListConversationsRequest) GetPosition() string {
@@ -13389,7 +13636,7 @@ type ListConversationsResponse struct {
 
 func (x *ListConversationsResponse) Reset() {
 	*x = ListConversationsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[224]
+	mi := &file_skein_v1_services_proto_msgTypes[226]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13401,7 +13648,7 @@ func (x *ListConversationsResponse) String() string {
 func (*ListConversationsResponse) ProtoMessage() {}
 
 func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[224]
+	mi := &file_skein_v1_services_proto_msgTypes[226]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13414,7 +13661,7 @@ func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsResponse.ProtoReflect.Descriptor instead.
 func (*ListConversationsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{224}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{226}
 }
 
 func (x *ListConversationsResponse) GetDelta() *SyncDelta {
@@ -13434,7 +13681,7 @@ type MarkReadRequest struct {
 
 func (x *MarkReadRequest) Reset() {
 	*x = MarkReadRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[225]
+	mi := &file_skein_v1_services_proto_msgTypes[227]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13446,7 +13693,7 @@ func (x *MarkReadRequest) String() string {
 func (*MarkReadRequest) ProtoMessage() {}
 
 func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[225]
+	mi := &file_skein_v1_services_proto_msgTypes[227]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13459,7 +13706,7 @@ func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadRequest.ProtoReflect.Descriptor instead.
 func (*MarkReadRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{225}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{227}
 }
 
 func (x *MarkReadRequest) GetConversation() string {
@@ -13484,7 +13731,7 @@ type MarkReadResponse struct {
 
 func (x *MarkReadResponse) Reset() {
 	*x = MarkReadResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[226]
+	mi := &file_skein_v1_services_proto_msgTypes[228]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13496,7 +13743,7 @@ func (x *MarkReadResponse) String() string {
 func (*MarkReadResponse) ProtoMessage() {}
 
 func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[226]
+	mi := &file_skein_v1_services_proto_msgTypes[228]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13509,7 +13756,7 @@ func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadResponse.ProtoReflect.Descriptor instead.
 func (*MarkReadResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{226}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{228}
 }
 
 type SetMyStateRequest struct {
@@ -13538,7 +13785,7 @@ type SetMyStateRequest struct {
 
 func (x *SetMyStateRequest) Reset() {
 	*x = SetMyStateRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[227]
+	mi := &file_skein_v1_services_proto_msgTypes[229]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13550,7 +13797,7 @@ func (x *SetMyStateRequest) String() string {
 func (*SetMyStateRequest) ProtoMessage() {}
 
 func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[227]
+	mi := &file_skein_v1_services_proto_msgTypes[229]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13563,7 +13810,7 @@ func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateRequest.ProtoReflect.Descriptor instead.
 func (*SetMyStateRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{227}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{229}
 }
 
 func (x *SetMyStateRequest) GetConversation() string {
@@ -13658,7 +13905,7 @@ type SetThread struct {
 
 func (x *SetThread) Reset() {
 	*x = SetThread{}
-	mi := &file_skein_v1_services_proto_msgTypes[228]
+	mi := &file_skein_v1_services_proto_msgTypes[230]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13670,7 +13917,7 @@ func (x *SetThread) String() string {
 func (*SetThread) ProtoMessage() {}
 
 func (x *SetThread) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[228]
+	mi := &file_skein_v1_services_proto_msgTypes[230]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13683,7 +13930,7 @@ func (x *SetThread) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetThread.ProtoReflect.Descriptor instead.
 func (*SetThread) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{228}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{230}
 }
 
 func (x *SetThread) GetRoot() uint64 {
@@ -13718,7 +13965,7 @@ type SetLifetimeRequest struct {
 
 func (x *SetLifetimeRequest) Reset() {
 	*x = SetLifetimeRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[229]
+	mi := &file_skein_v1_services_proto_msgTypes[231]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13730,7 +13977,7 @@ func (x *SetLifetimeRequest) String() string {
 func (*SetLifetimeRequest) ProtoMessage() {}
 
 func (x *SetLifetimeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[229]
+	mi := &file_skein_v1_services_proto_msgTypes[231]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13743,7 +13990,7 @@ func (x *SetLifetimeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLifetimeRequest.ProtoReflect.Descriptor instead.
 func (*SetLifetimeRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{229}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{231}
 }
 
 func (x *SetLifetimeRequest) GetConversation() string {
@@ -13768,7 +14015,7 @@ type SetLifetimeResponse struct {
 
 func (x *SetLifetimeResponse) Reset() {
 	*x = SetLifetimeResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[230]
+	mi := &file_skein_v1_services_proto_msgTypes[232]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13780,7 +14027,7 @@ func (x *SetLifetimeResponse) String() string {
 func (*SetLifetimeResponse) ProtoMessage() {}
 
 func (x *SetLifetimeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[230]
+	mi := &file_skein_v1_services_proto_msgTypes[232]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13793,7 +14040,7 @@ func (x *SetLifetimeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLifetimeResponse.ProtoReflect.Descriptor instead.
 func (*SetLifetimeResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{230}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{232}
 }
 
 type SetMyStateResponse struct {
@@ -13805,7 +14052,7 @@ type SetMyStateResponse struct {
 
 func (x *SetMyStateResponse) Reset() {
 	*x = SetMyStateResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[231]
+	mi := &file_skein_v1_services_proto_msgTypes[233]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13817,7 +14064,7 @@ func (x *SetMyStateResponse) String() string {
 func (*SetMyStateResponse) ProtoMessage() {}
 
 func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[231]
+	mi := &file_skein_v1_services_proto_msgTypes[233]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13830,7 +14077,7 @@ func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateResponse.ProtoReflect.Descriptor instead.
 func (*SetMyStateResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{231}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{233}
 }
 
 func (x *SetMyStateResponse) GetState() *MyState {
@@ -13848,7 +14095,7 @@ type GetPushKeyRequest struct {
 
 func (x *GetPushKeyRequest) Reset() {
 	*x = GetPushKeyRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[232]
+	mi := &file_skein_v1_services_proto_msgTypes[234]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13860,7 +14107,7 @@ func (x *GetPushKeyRequest) String() string {
 func (*GetPushKeyRequest) ProtoMessage() {}
 
 func (x *GetPushKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[232]
+	mi := &file_skein_v1_services_proto_msgTypes[234]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13873,7 +14120,7 @@ func (x *GetPushKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPushKeyRequest.ProtoReflect.Descriptor instead.
 func (*GetPushKeyRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{232}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{234}
 }
 
 type GetPushKeyResponse struct {
@@ -13886,7 +14133,7 @@ type GetPushKeyResponse struct {
 
 func (x *GetPushKeyResponse) Reset() {
 	*x = GetPushKeyResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[233]
+	mi := &file_skein_v1_services_proto_msgTypes[235]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13898,7 +14145,7 @@ func (x *GetPushKeyResponse) String() string {
 func (*GetPushKeyResponse) ProtoMessage() {}
 
 func (x *GetPushKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[233]
+	mi := &file_skein_v1_services_proto_msgTypes[235]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13911,7 +14158,7 @@ func (x *GetPushKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPushKeyResponse.ProtoReflect.Descriptor instead.
 func (*GetPushKeyResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{233}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{235}
 }
 
 func (x *GetPushKeyResponse) GetKey() string {
@@ -13936,7 +14183,7 @@ type SetPushSubscriptionRequest struct {
 
 func (x *SetPushSubscriptionRequest) Reset() {
 	*x = SetPushSubscriptionRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[234]
+	mi := &file_skein_v1_services_proto_msgTypes[236]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13948,7 +14195,7 @@ func (x *SetPushSubscriptionRequest) String() string {
 func (*SetPushSubscriptionRequest) ProtoMessage() {}
 
 func (x *SetPushSubscriptionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[234]
+	mi := &file_skein_v1_services_proto_msgTypes[236]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13961,7 +14208,7 @@ func (x *SetPushSubscriptionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPushSubscriptionRequest.ProtoReflect.Descriptor instead.
 func (*SetPushSubscriptionRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{234}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{236}
 }
 
 func (x *SetPushSubscriptionRequest) GetEndpoint() string {
@@ -13993,7 +14240,7 @@ type SetPushSubscriptionResponse struct {
 
 func (x *SetPushSubscriptionResponse) Reset() {
 	*x = SetPushSubscriptionResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[235]
+	mi := &file_skein_v1_services_proto_msgTypes[237]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14005,7 +14252,7 @@ func (x *SetPushSubscriptionResponse) String() string {
 func (*SetPushSubscriptionResponse) ProtoMessage() {}
 
 func (x *SetPushSubscriptionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[235]
+	mi := &file_skein_v1_services_proto_msgTypes[237]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14018,7 +14265,7 @@ func (x *SetPushSubscriptionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPushSubscriptionResponse.ProtoReflect.Descriptor instead.
 func (*SetPushSubscriptionResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{235}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{237}
 }
 
 type DeletePushSubscriptionRequest struct {
@@ -14029,7 +14276,7 @@ type DeletePushSubscriptionRequest struct {
 
 func (x *DeletePushSubscriptionRequest) Reset() {
 	*x = DeletePushSubscriptionRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[236]
+	mi := &file_skein_v1_services_proto_msgTypes[238]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14041,7 +14288,7 @@ func (x *DeletePushSubscriptionRequest) String() string {
 func (*DeletePushSubscriptionRequest) ProtoMessage() {}
 
 func (x *DeletePushSubscriptionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[236]
+	mi := &file_skein_v1_services_proto_msgTypes[238]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14054,7 +14301,7 @@ func (x *DeletePushSubscriptionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletePushSubscriptionRequest.ProtoReflect.Descriptor instead.
 func (*DeletePushSubscriptionRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{236}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{238}
 }
 
 type DeletePushSubscriptionResponse struct {
@@ -14065,7 +14312,7 @@ type DeletePushSubscriptionResponse struct {
 
 func (x *DeletePushSubscriptionResponse) Reset() {
 	*x = DeletePushSubscriptionResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[237]
+	mi := &file_skein_v1_services_proto_msgTypes[239]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14077,7 +14324,7 @@ func (x *DeletePushSubscriptionResponse) String() string {
 func (*DeletePushSubscriptionResponse) ProtoMessage() {}
 
 func (x *DeletePushSubscriptionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[237]
+	mi := &file_skein_v1_services_proto_msgTypes[239]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14090,7 +14337,7 @@ func (x *DeletePushSubscriptionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletePushSubscriptionResponse.ProtoReflect.Descriptor instead.
 func (*DeletePushSubscriptionResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{237}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{239}
 }
 
 type PushSettings struct {
@@ -14113,7 +14360,7 @@ type PushSettings struct {
 
 func (x *PushSettings) Reset() {
 	*x = PushSettings{}
-	mi := &file_skein_v1_services_proto_msgTypes[238]
+	mi := &file_skein_v1_services_proto_msgTypes[240]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14125,7 +14372,7 @@ func (x *PushSettings) String() string {
 func (*PushSettings) ProtoMessage() {}
 
 func (x *PushSettings) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[238]
+	mi := &file_skein_v1_services_proto_msgTypes[240]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14138,7 +14385,7 @@ func (x *PushSettings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PushSettings.ProtoReflect.Descriptor instead.
 func (*PushSettings) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{238}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{240}
 }
 
 func (x *PushSettings) GetDirect() PushLevel {
@@ -14198,7 +14445,7 @@ type GetPushSettingsRequest struct {
 
 func (x *GetPushSettingsRequest) Reset() {
 	*x = GetPushSettingsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[239]
+	mi := &file_skein_v1_services_proto_msgTypes[241]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14210,7 +14457,7 @@ func (x *GetPushSettingsRequest) String() string {
 func (*GetPushSettingsRequest) ProtoMessage() {}
 
 func (x *GetPushSettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[239]
+	mi := &file_skein_v1_services_proto_msgTypes[241]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14223,7 +14470,7 @@ func (x *GetPushSettingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPushSettingsRequest.ProtoReflect.Descriptor instead.
 func (*GetPushSettingsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{239}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{241}
 }
 
 type GetPushSettingsResponse struct {
@@ -14235,7 +14482,7 @@ type GetPushSettingsResponse struct {
 
 func (x *GetPushSettingsResponse) Reset() {
 	*x = GetPushSettingsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[240]
+	mi := &file_skein_v1_services_proto_msgTypes[242]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14247,7 +14494,7 @@ func (x *GetPushSettingsResponse) String() string {
 func (*GetPushSettingsResponse) ProtoMessage() {}
 
 func (x *GetPushSettingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[240]
+	mi := &file_skein_v1_services_proto_msgTypes[242]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14260,7 +14507,7 @@ func (x *GetPushSettingsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPushSettingsResponse.ProtoReflect.Descriptor instead.
 func (*GetPushSettingsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{240}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{242}
 }
 
 func (x *GetPushSettingsResponse) GetSettings() *PushSettings {
@@ -14279,7 +14526,7 @@ type SetPushSettingsRequest struct {
 
 func (x *SetPushSettingsRequest) Reset() {
 	*x = SetPushSettingsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[241]
+	mi := &file_skein_v1_services_proto_msgTypes[243]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14291,7 +14538,7 @@ func (x *SetPushSettingsRequest) String() string {
 func (*SetPushSettingsRequest) ProtoMessage() {}
 
 func (x *SetPushSettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[241]
+	mi := &file_skein_v1_services_proto_msgTypes[243]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14304,7 +14551,7 @@ func (x *SetPushSettingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPushSettingsRequest.ProtoReflect.Descriptor instead.
 func (*SetPushSettingsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{241}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{243}
 }
 
 func (x *SetPushSettingsRequest) GetSettings() *PushSettings {
@@ -14322,7 +14569,7 @@ type SetPushSettingsResponse struct {
 
 func (x *SetPushSettingsResponse) Reset() {
 	*x = SetPushSettingsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[242]
+	mi := &file_skein_v1_services_proto_msgTypes[244]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14334,7 +14581,7 @@ func (x *SetPushSettingsResponse) String() string {
 func (*SetPushSettingsResponse) ProtoMessage() {}
 
 func (x *SetPushSettingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[242]
+	mi := &file_skein_v1_services_proto_msgTypes[244]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14347,7 +14594,1541 @@ func (x *SetPushSettingsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPushSettingsResponse.ProtoReflect.Descriptor instead.
 func (*SetPushSettingsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{242}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{244}
+}
+
+type GetHealthRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetHealthRequest) Reset() {
+	*x = GetHealthRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[245]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetHealthRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetHealthRequest) ProtoMessage() {}
+
+func (x *GetHealthRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[245]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetHealthRequest.ProtoReflect.Descriptor instead.
+func (*GetHealthRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{245}
+}
+
+type GetHealthResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Health        *Health                `protobuf:"bytes,1,opt,name=health,proto3" json:"health,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetHealthResponse) Reset() {
+	*x = GetHealthResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[246]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetHealthResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetHealthResponse) ProtoMessage() {}
+
+func (x *GetHealthResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[246]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetHealthResponse.ProtoReflect.Descriptor instead.
+func (*GetHealthResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{246}
+}
+
+func (x *GetHealthResponse) GetHealth() *Health {
+	if x != nil {
+		return x.Health
+	}
+	return nil
+}
+
+// How a deployment is, as one node sees it. What the node does not know is absent or 0.
+type Health struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// When it was looked at.
+	AtMs int64 `protobuf:"varint,1,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
+	// Of the node that answers.
+	Version     string `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
+	GoVersion   string `protobuf:"bytes,3,opt,name=go_version,json=goVersion,proto3" json:"go_version,omitempty"`
+	Node        string `protobuf:"bytes,4,opt,name=node,proto3" json:"node,omitempty"`
+	StartedAtMs int64  `protobuf:"varint,5,opt,name=started_at_ms,json=startedAtMs,proto3" json:"started_at_ms,omitempty"`
+	// As /readyz?verbose says.
+	Ready    bool     `protobuf:"varint,6,opt,name=ready,proto3" json:"ready,omitempty"`
+	Reasons  []string `protobuf:"bytes,7,rep,name=reasons,proto3" json:"reasons,omitempty"`
+	Warnings []string `protobuf:"bytes,8,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	// All nodes that this one hears, itself first.
+	Nodes  []*NodeHealth  `protobuf:"bytes,9,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	Stores []*StoreHealth `protobuf:"bytes,10,rep,name=stores,proto3" json:"stores,omitempty"`
+	// Of the node that answers.
+	Connections uint32 `protobuf:"varint,11,opt,name=connections,proto3" json:"connections,omitempty"`
+	UsersOnline uint32 `protobuf:"varint,12,opt,name=users_online,json=usersOnline,proto3" json:"users_online,omitempty"`
+	// Entries that it stored since it began, and a minute at the rate of the last ten seconds.
+	Stored          uint64 `protobuf:"varint,13,opt,name=stored,proto3" json:"stored,omitempty"`
+	StoredPerMinute uint64 `protobuf:"varint,14,opt,name=stored_per_minute,json=storedPerMinute,proto3" json:"stored_per_minute,omitempty"`
+	// Messages that wait for the committer, and how many may.
+	SendsWaiting uint32 `protobuf:"varint,15,opt,name=sends_waiting,json=sendsWaiting,proto3" json:"sends_waiting,omitempty"`
+	SendsMost    uint32 `protobuf:"varint,16,opt,name=sends_most,json=sendsMost,proto3" json:"sends_most,omitempty"`
+	// Calls and sends that it refused since it began, by code.
+	Refused []*CodeCount `protobuf:"bytes,17,rep,name=refused,proto3" json:"refused,omitempty"`
+	// Who follows the journal, on whichever node.
+	Followers []*FollowerHealth `protobuf:"bytes,18,rep,name=followers,proto3" json:"followers,omitempty"`
+	// Absent where nobody is woken (`push.send`).
+	Push *PushHealth `protobuf:"bytes,19,opt,name=push,proto3" json:"push,omitempty"`
+	// What is to be done at a time.
+	Later        *LaterHealth         `protobuf:"bytes,20,opt,name=later,proto3" json:"later,omitempty"`
+	Certificates []*CertificateHealth `protobuf:"bytes,21,rep,name=certificates,proto3" json:"certificates,omitempty"`
+	// What this process takes: bytes of memory, goroutines, open files and how many may be.
+	MemoryBytes   uint64 `protobuf:"varint,22,opt,name=memory_bytes,json=memoryBytes,proto3" json:"memory_bytes,omitempty"`
+	Goroutines    uint32 `protobuf:"varint,23,opt,name=goroutines,proto3" json:"goroutines,omitempty"`
+	OpenFiles     uint32 `protobuf:"varint,24,opt,name=open_files,json=openFiles,proto3" json:"open_files,omitempty"`
+	OpenFilesMost uint32 `protobuf:"varint,25,opt,name=open_files_most,json=openFilesMost,proto3" json:"open_files_most,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Health) Reset() {
+	*x = Health{}
+	mi := &file_skein_v1_services_proto_msgTypes[247]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Health) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Health) ProtoMessage() {}
+
+func (x *Health) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[247]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Health.ProtoReflect.Descriptor instead.
+func (*Health) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{247}
+}
+
+func (x *Health) GetAtMs() int64 {
+	if x != nil {
+		return x.AtMs
+	}
+	return 0
+}
+
+func (x *Health) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *Health) GetGoVersion() string {
+	if x != nil {
+		return x.GoVersion
+	}
+	return ""
+}
+
+func (x *Health) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *Health) GetStartedAtMs() int64 {
+	if x != nil {
+		return x.StartedAtMs
+	}
+	return 0
+}
+
+func (x *Health) GetReady() bool {
+	if x != nil {
+		return x.Ready
+	}
+	return false
+}
+
+func (x *Health) GetReasons() []string {
+	if x != nil {
+		return x.Reasons
+	}
+	return nil
+}
+
+func (x *Health) GetWarnings() []string {
+	if x != nil {
+		return x.Warnings
+	}
+	return nil
+}
+
+func (x *Health) GetNodes() []*NodeHealth {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
+func (x *Health) GetStores() []*StoreHealth {
+	if x != nil {
+		return x.Stores
+	}
+	return nil
+}
+
+func (x *Health) GetConnections() uint32 {
+	if x != nil {
+		return x.Connections
+	}
+	return 0
+}
+
+func (x *Health) GetUsersOnline() uint32 {
+	if x != nil {
+		return x.UsersOnline
+	}
+	return 0
+}
+
+func (x *Health) GetStored() uint64 {
+	if x != nil {
+		return x.Stored
+	}
+	return 0
+}
+
+func (x *Health) GetStoredPerMinute() uint64 {
+	if x != nil {
+		return x.StoredPerMinute
+	}
+	return 0
+}
+
+func (x *Health) GetSendsWaiting() uint32 {
+	if x != nil {
+		return x.SendsWaiting
+	}
+	return 0
+}
+
+func (x *Health) GetSendsMost() uint32 {
+	if x != nil {
+		return x.SendsMost
+	}
+	return 0
+}
+
+func (x *Health) GetRefused() []*CodeCount {
+	if x != nil {
+		return x.Refused
+	}
+	return nil
+}
+
+func (x *Health) GetFollowers() []*FollowerHealth {
+	if x != nil {
+		return x.Followers
+	}
+	return nil
+}
+
+func (x *Health) GetPush() *PushHealth {
+	if x != nil {
+		return x.Push
+	}
+	return nil
+}
+
+func (x *Health) GetLater() *LaterHealth {
+	if x != nil {
+		return x.Later
+	}
+	return nil
+}
+
+func (x *Health) GetCertificates() []*CertificateHealth {
+	if x != nil {
+		return x.Certificates
+	}
+	return nil
+}
+
+func (x *Health) GetMemoryBytes() uint64 {
+	if x != nil {
+		return x.MemoryBytes
+	}
+	return 0
+}
+
+func (x *Health) GetGoroutines() uint32 {
+	if x != nil {
+		return x.Goroutines
+	}
+	return 0
+}
+
+func (x *Health) GetOpenFiles() uint32 {
+	if x != nil {
+		return x.OpenFiles
+	}
+	return 0
+}
+
+func (x *Health) GetOpenFilesMost() uint32 {
+	if x != nil {
+		return x.OpenFilesMost
+	}
+	return 0
+}
+
+type NodeHealth struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// gateway, logic, api.
+	Roles []string `protobuf:"bytes,2,rep,name=roles,proto3" json:"roles,omitempty"`
+	// It answers; of a logic node: it reaches its store.
+	Ready bool `protobuf:"varint,3,opt,name=ready,proto3" json:"ready,omitempty"`
+	// When it was heard last; of the node that answers: now.
+	HeardAtMs int64 `protobuf:"varint,4,opt,name=heard_at_ms,json=heardAtMs,proto3" json:"heard_at_ms,omitempty"`
+	// The node that answers.
+	Self          bool `protobuf:"varint,5,opt,name=self,proto3" json:"self,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeHealth) Reset() {
+	*x = NodeHealth{}
+	mi := &file_skein_v1_services_proto_msgTypes[248]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeHealth) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeHealth) ProtoMessage() {}
+
+func (x *NodeHealth) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[248]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeHealth.ProtoReflect.Descriptor instead.
+func (*NodeHealth) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{248}
+}
+
+func (x *NodeHealth) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *NodeHealth) GetRoles() []string {
+	if x != nil {
+		return x.Roles
+	}
+	return nil
+}
+
+func (x *NodeHealth) GetReady() bool {
+	if x != nil {
+		return x.Ready
+	}
+	return false
+}
+
+func (x *NodeHealth) GetHeardAtMs() int64 {
+	if x != nil {
+		return x.HeardAtMs
+	}
+	return 0
+}
+
+func (x *NodeHealth) GetSelf() bool {
+	if x != nil {
+		return x.Self
+	}
+	return false
+}
+
+type StoreHealth struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// journal, directory, media or search.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// pebble, sqlite, postgres, directory (of files), s3 …
+	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	// What it takes, and what its disk has left, where the node sees that; 0: it does not know.
+	Bytes     uint64 `protobuf:"varint,3,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	FreeBytes uint64 `protobuf:"varint,4,opt,name=free_bytes,json=freeBytes,proto3" json:"free_bytes,omitempty"`
+	// What an acknowledgement waits for, in words.
+	Durability string `protobuf:"bytes,5,opt,name=durability,proto3" json:"durability,omitempty"`
+	// Why it stores nothing; empty: it does.
+	Trouble       string `protobuf:"bytes,6,opt,name=trouble,proto3" json:"trouble,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StoreHealth) Reset() {
+	*x = StoreHealth{}
+	mi := &file_skein_v1_services_proto_msgTypes[249]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StoreHealth) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StoreHealth) ProtoMessage() {}
+
+func (x *StoreHealth) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[249]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StoreHealth.ProtoReflect.Descriptor instead.
+func (*StoreHealth) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{249}
+}
+
+func (x *StoreHealth) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *StoreHealth) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *StoreHealth) GetBytes() uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *StoreHealth) GetFreeBytes() uint64 {
+	if x != nil {
+		return x.FreeBytes
+	}
+	return 0
+}
+
+func (x *StoreHealth) GetDurability() string {
+	if x != nil {
+		return x.Durability
+	}
+	return ""
+}
+
+func (x *StoreHealth) GetTrouble() string {
+	if x != nil {
+		return x.Trouble
+	}
+	return ""
+}
+
+type CodeCount struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Code          string                 `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
+	Count         uint64                 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CodeCount) Reset() {
+	*x = CodeCount{}
+	mi := &file_skein_v1_services_proto_msgTypes[250]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CodeCount) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CodeCount) ProtoMessage() {}
+
+func (x *CodeCount) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[250]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CodeCount.ProtoReflect.Descriptor instead.
+func (*CodeCount) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{250}
+}
+
+func (x *CodeCount) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *CodeCount) GetCount() uint64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+type FollowerHealth struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// push, search, previews, audit; others may come.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// How many positions of the journal it has not handled yet.
+	Behind uint64 `protobuf:"varint,2,opt,name=behind,proto3" json:"behind,omitempty"`
+	// For how long it has been behind; 0: it is not.
+	BehindMs uint64 `protobuf:"varint,3,opt,name=behind_ms,json=behindMs,proto3" json:"behind_ms,omitempty"`
+	// Entries that it could not handle and passed over.
+	SetAside uint64 `protobuf:"varint,4,opt,name=set_aside,json=setAside,proto3" json:"set_aside,omitempty"`
+	// It works on the node that answers.
+	Here          bool `protobuf:"varint,5,opt,name=here,proto3" json:"here,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FollowerHealth) Reset() {
+	*x = FollowerHealth{}
+	mi := &file_skein_v1_services_proto_msgTypes[251]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FollowerHealth) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FollowerHealth) ProtoMessage() {}
+
+func (x *FollowerHealth) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[251]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FollowerHealth.ProtoReflect.Descriptor instead.
+func (*FollowerHealth) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{251}
+}
+
+func (x *FollowerHealth) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *FollowerHealth) GetBehind() uint64 {
+	if x != nil {
+		return x.Behind
+	}
+	return 0
+}
+
+func (x *FollowerHealth) GetBehindMs() uint64 {
+	if x != nil {
+		return x.BehindMs
+	}
+	return 0
+}
+
+func (x *FollowerHealth) GetSetAside() uint64 {
+	if x != nil {
+		return x.SetAside
+	}
+	return 0
+}
+
+func (x *FollowerHealth) GetHere() bool {
+	if x != nil {
+		return x.Here
+	}
+	return false
+}
+
+type PushHealth struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Subscriptions uint64                 `protobuf:"varint,1,opt,name=subscriptions,proto3" json:"subscriptions,omitempty"`
+	// Messages and closings that wait, those of them that failed before, and the age of the oldest that is due.
+	Waiting  uint64 `protobuf:"varint,2,opt,name=waiting,proto3" json:"waiting,omitempty"`
+	Failing  uint64 `protobuf:"varint,3,opt,name=failing,proto3" json:"failing,omitempty"`
+	OldestMs uint64 `protobuf:"varint,4,opt,name=oldest_ms,json=oldestMs,proto3" json:"oldest_ms,omitempty"`
+	// What this node sent since it began, by what came of it: sent, gone (the subscription is dead), retried, given up …
+	Results       []*CodeCount `protobuf:"bytes,5,rep,name=results,proto3" json:"results,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PushHealth) Reset() {
+	*x = PushHealth{}
+	mi := &file_skein_v1_services_proto_msgTypes[252]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PushHealth) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PushHealth) ProtoMessage() {}
+
+func (x *PushHealth) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[252]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PushHealth.ProtoReflect.Descriptor instead.
+func (*PushHealth) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{252}
+}
+
+func (x *PushHealth) GetSubscriptions() uint64 {
+	if x != nil {
+		return x.Subscriptions
+	}
+	return 0
+}
+
+func (x *PushHealth) GetWaiting() uint64 {
+	if x != nil {
+		return x.Waiting
+	}
+	return 0
+}
+
+func (x *PushHealth) GetFailing() uint64 {
+	if x != nil {
+		return x.Failing
+	}
+	return 0
+}
+
+func (x *PushHealth) GetOldestMs() uint64 {
+	if x != nil {
+		return x.OldestMs
+	}
+	return 0
+}
+
+func (x *PushHealth) GetResults() []*CodeCount {
+	if x != nil {
+		return x.Results
+	}
+	return nil
+}
+
+type LaterHealth struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Messages that wait for their time; those of them whose time has come.
+	Scheduled uint64 `protobuf:"varint,1,opt,name=scheduled,proto3" json:"scheduled,omitempty"`
+	Due       uint64 `protobuf:"varint,2,opt,name=due,proto3" json:"due,omitempty"`
+	// What is to become of stored messages at a time (they disappear, a stream or a poll ends), and what of it is due.
+	Timers    uint64 `protobuf:"varint,3,opt,name=timers,proto3" json:"timers,omitempty"`
+	TimersDue uint64 `protobuf:"varint,4,opt,name=timers_due,json=timersDue,proto3" json:"timers_due,omitempty"`
+	// Accounts that are being deleted.
+	Erasures uint64 `protobuf:"varint,5,opt,name=erasures,proto3" json:"erasures,omitempty"`
+	// Changes that wait for their entry.
+	Promises      uint64 `protobuf:"varint,6,opt,name=promises,proto3" json:"promises,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LaterHealth) Reset() {
+	*x = LaterHealth{}
+	mi := &file_skein_v1_services_proto_msgTypes[253]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LaterHealth) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LaterHealth) ProtoMessage() {}
+
+func (x *LaterHealth) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[253]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LaterHealth.ProtoReflect.Descriptor instead.
+func (*LaterHealth) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{253}
+}
+
+func (x *LaterHealth) GetScheduled() uint64 {
+	if x != nil {
+		return x.Scheduled
+	}
+	return 0
+}
+
+func (x *LaterHealth) GetDue() uint64 {
+	if x != nil {
+		return x.Due
+	}
+	return 0
+}
+
+func (x *LaterHealth) GetTimers() uint64 {
+	if x != nil {
+		return x.Timers
+	}
+	return 0
+}
+
+func (x *LaterHealth) GetTimersDue() uint64 {
+	if x != nil {
+		return x.TimersDue
+	}
+	return 0
+}
+
+func (x *LaterHealth) GetErasures() uint64 {
+	if x != nil {
+		return x.Erasures
+	}
+	return 0
+}
+
+func (x *LaterHealth) GetPromises() uint64 {
+	if x != nil {
+		return x.Promises
+	}
+	return 0
+}
+
+type CertificateHealth struct {
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Names      []string               `protobuf:"bytes,1,rep,name=names,proto3" json:"names,omitempty"`
+	NotAfterMs int64                  `protobuf:"varint,2,opt,name=not_after_ms,json=notAfterMs,proto3" json:"not_after_ms,omitempty"`
+	// A file, or acme.
+	Source string `protobuf:"bytes,3,opt,name=source,proto3" json:"source,omitempty"`
+	// Why it could not be renewed or read; empty: it could.
+	Trouble       string `protobuf:"bytes,4,opt,name=trouble,proto3" json:"trouble,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CertificateHealth) Reset() {
+	*x = CertificateHealth{}
+	mi := &file_skein_v1_services_proto_msgTypes[254]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CertificateHealth) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CertificateHealth) ProtoMessage() {}
+
+func (x *CertificateHealth) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[254]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CertificateHealth.ProtoReflect.Descriptor instead.
+func (*CertificateHealth) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{254}
+}
+
+func (x *CertificateHealth) GetNames() []string {
+	if x != nil {
+		return x.Names
+	}
+	return nil
+}
+
+func (x *CertificateHealth) GetNotAfterMs() int64 {
+	if x != nil {
+		return x.NotAfterMs
+	}
+	return 0
+}
+
+func (x *CertificateHealth) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *CertificateHealth) GetTrouble() string {
+	if x != nil {
+		return x.Trouble
+	}
+	return ""
+}
+
+type AnnounceRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// INFO where it is not said.
+	Level AnnouncementLevel `protobuf:"varint,1,opt,name=level,proto3,enum=skein.v1.AnnouncementLevel" json:"level,omitempty"`
+	// 1 to 1,000 characters, of several lines.
+	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	// The same in other languages, at most 10, each once.
+	Texts []*AnnouncementText `protobuf:"bytes,3,rep,name=texts,proto3" json:"texts,omitempty"`
+	// At most 366 days from now; 0: until it is withdrawn.
+	UntilMs int64 `protobuf:"varint,4,opt,name=until_ms,json=untilMs,proto3" json:"until_ms,omitempty"`
+	// A user may not put it away.
+	Stays         bool `protobuf:"varint,5,opt,name=stays,proto3" json:"stays,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AnnounceRequest) Reset() {
+	*x = AnnounceRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[255]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AnnounceRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AnnounceRequest) ProtoMessage() {}
+
+func (x *AnnounceRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[255]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AnnounceRequest.ProtoReflect.Descriptor instead.
+func (*AnnounceRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{255}
+}
+
+func (x *AnnounceRequest) GetLevel() AnnouncementLevel {
+	if x != nil {
+		return x.Level
+	}
+	return AnnouncementLevel_ANNOUNCEMENT_LEVEL_UNSPECIFIED
+}
+
+func (x *AnnounceRequest) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *AnnounceRequest) GetTexts() []*AnnouncementText {
+	if x != nil {
+		return x.Texts
+	}
+	return nil
+}
+
+func (x *AnnounceRequest) GetUntilMs() int64 {
+	if x != nil {
+		return x.UntilMs
+	}
+	return 0
+}
+
+func (x *AnnounceRequest) GetStays() bool {
+	if x != nil {
+		return x.Stays
+	}
+	return false
+}
+
+type AnnounceResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Announcement  *Announcement          `protobuf:"bytes,1,opt,name=announcement,proto3" json:"announcement,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AnnounceResponse) Reset() {
+	*x = AnnounceResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[256]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AnnounceResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AnnounceResponse) ProtoMessage() {}
+
+func (x *AnnounceResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[256]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AnnounceResponse.ProtoReflect.Descriptor instead.
+func (*AnnounceResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{256}
+}
+
+func (x *AnnounceResponse) GetAnnouncement() *Announcement {
+	if x != nil {
+		return x.Announcement
+	}
+	return nil
+}
+
+type WithdrawAnnouncementRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WithdrawAnnouncementRequest) Reset() {
+	*x = WithdrawAnnouncementRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[257]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WithdrawAnnouncementRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WithdrawAnnouncementRequest) ProtoMessage() {}
+
+func (x *WithdrawAnnouncementRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[257]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WithdrawAnnouncementRequest.ProtoReflect.Descriptor instead.
+func (*WithdrawAnnouncementRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{257}
+}
+
+func (x *WithdrawAnnouncementRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type WithdrawAnnouncementResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WithdrawAnnouncementResponse) Reset() {
+	*x = WithdrawAnnouncementResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[258]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WithdrawAnnouncementResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WithdrawAnnouncementResponse) ProtoMessage() {}
+
+func (x *WithdrawAnnouncementResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[258]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WithdrawAnnouncementResponse.ProtoReflect.Descriptor instead.
+func (*WithdrawAnnouncementResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{258}
+}
+
+type FilterRule struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Made by the server.
+	Id   string     `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Kind FilterKind `protobuf:"varint,2,opt,name=kind,proto3,enum=skein.v1.FilterKind" json:"kind,omitempty"`
+	// WORD: 1 to 100 characters. LINK: a host, as `example.com`; without scheme, port and path.
+	Pattern string `protobuf:"bytes,3,opt,name=pattern,proto3" json:"pattern,omitempty"`
+	// WORD: also inside longer words.
+	Part   bool         `protobuf:"varint,4,opt,name=part,proto3" json:"part,omitempty"`
+	Action FilterAction `protobuf:"varint,5,opt,name=action,proto3,enum=skein.v1.FilterAction" json:"action,omitempty"`
+	Scope  FilterScope  `protobuf:"varint,6,opt,name=scope,proto3,enum=skein.v1.FilterScope" json:"scope,omitempty"`
+	// Who has this role or a greater one is not held to it; unspecified: everybody is.
+	Exempt ServerRole `protobuf:"varint,7,opt,name=exempt,proto3,enum=skein.v1.ServerRole" json:"exempt,omitempty"`
+	// For the other administrators; at most 200 characters.
+	Note string `protobuf:"bytes,8,opt,name=note,proto3" json:"note,omitempty"`
+	// When it was added, and by whom; empty: by the admin key.
+	CreatedAtMs   int64  `protobuf:"varint,9,opt,name=created_at_ms,json=createdAtMs,proto3" json:"created_at_ms,omitempty"`
+	CreatedBy     string `protobuf:"bytes,10,opt,name=created_by,json=createdBy,proto3" json:"created_by,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FilterRule) Reset() {
+	*x = FilterRule{}
+	mi := &file_skein_v1_services_proto_msgTypes[259]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FilterRule) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FilterRule) ProtoMessage() {}
+
+func (x *FilterRule) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[259]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FilterRule.ProtoReflect.Descriptor instead.
+func (*FilterRule) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{259}
+}
+
+func (x *FilterRule) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *FilterRule) GetKind() FilterKind {
+	if x != nil {
+		return x.Kind
+	}
+	return FilterKind_FILTER_KIND_UNSPECIFIED
+}
+
+func (x *FilterRule) GetPattern() string {
+	if x != nil {
+		return x.Pattern
+	}
+	return ""
+}
+
+func (x *FilterRule) GetPart() bool {
+	if x != nil {
+		return x.Part
+	}
+	return false
+}
+
+func (x *FilterRule) GetAction() FilterAction {
+	if x != nil {
+		return x.Action
+	}
+	return FilterAction_FILTER_ACTION_UNSPECIFIED
+}
+
+func (x *FilterRule) GetScope() FilterScope {
+	if x != nil {
+		return x.Scope
+	}
+	return FilterScope_FILTER_SCOPE_UNSPECIFIED
+}
+
+func (x *FilterRule) GetExempt() ServerRole {
+	if x != nil {
+		return x.Exempt
+	}
+	return ServerRole_SERVER_ROLE_UNSPECIFIED
+}
+
+func (x *FilterRule) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+func (x *FilterRule) GetCreatedAtMs() int64 {
+	if x != nil {
+		return x.CreatedAtMs
+	}
+	return 0
+}
+
+func (x *FilterRule) GetCreatedBy() string {
+	if x != nil {
+		return x.CreatedBy
+	}
+	return ""
+}
+
+type ListFilterRulesRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListFilterRulesRequest) Reset() {
+	*x = ListFilterRulesRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[260]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListFilterRulesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListFilterRulesRequest) ProtoMessage() {}
+
+func (x *ListFilterRulesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[260]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListFilterRulesRequest.ProtoReflect.Descriptor instead.
+func (*ListFilterRulesRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{260}
+}
+
+type ListFilterRulesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most 1,000, in the order in which they were added.
+	Rules         []*FilterRule `protobuf:"bytes,1,rep,name=rules,proto3" json:"rules,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListFilterRulesResponse) Reset() {
+	*x = ListFilterRulesResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[261]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListFilterRulesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListFilterRulesResponse) ProtoMessage() {}
+
+func (x *ListFilterRulesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[261]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListFilterRulesResponse.ProtoReflect.Descriptor instead.
+func (*ListFilterRulesResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{261}
+}
+
+func (x *ListFilterRulesResponse) GetRules() []*FilterRule {
+	if x != nil {
+		return x.Rules
+	}
+	return nil
+}
+
+type AddFilterRuleRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// id, created_at_ms and created_by are the server's.
+	Rule          *FilterRule `protobuf:"bytes,1,opt,name=rule,proto3" json:"rule,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AddFilterRuleRequest) Reset() {
+	*x = AddFilterRuleRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[262]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AddFilterRuleRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AddFilterRuleRequest) ProtoMessage() {}
+
+func (x *AddFilterRuleRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[262]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AddFilterRuleRequest.ProtoReflect.Descriptor instead.
+func (*AddFilterRuleRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{262}
+}
+
+func (x *AddFilterRuleRequest) GetRule() *FilterRule {
+	if x != nil {
+		return x.Rule
+	}
+	return nil
+}
+
+type AddFilterRuleResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Rule          *FilterRule            `protobuf:"bytes,1,opt,name=rule,proto3" json:"rule,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AddFilterRuleResponse) Reset() {
+	*x = AddFilterRuleResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[263]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AddFilterRuleResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AddFilterRuleResponse) ProtoMessage() {}
+
+func (x *AddFilterRuleResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[263]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AddFilterRuleResponse.ProtoReflect.Descriptor instead.
+func (*AddFilterRuleResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{263}
+}
+
+func (x *AddFilterRuleResponse) GetRule() *FilterRule {
+	if x != nil {
+		return x.Rule
+	}
+	return nil
+}
+
+type RemoveFilterRuleRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveFilterRuleRequest) Reset() {
+	*x = RemoveFilterRuleRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[264]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveFilterRuleRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveFilterRuleRequest) ProtoMessage() {}
+
+func (x *RemoveFilterRuleRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[264]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveFilterRuleRequest.ProtoReflect.Descriptor instead.
+func (*RemoveFilterRuleRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{264}
+}
+
+func (x *RemoveFilterRuleRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type RemoveFilterRuleResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveFilterRuleResponse) Reset() {
+	*x = RemoveFilterRuleResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[265]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveFilterRuleResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveFilterRuleResponse) ProtoMessage() {}
+
+func (x *RemoveFilterRuleResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[265]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveFilterRuleResponse.ProtoReflect.Descriptor instead.
+func (*RemoveFilterRuleResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{265}
+}
+
+type TestFilterRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most 16,384 bytes.
+	Text          string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TestFilterRequest) Reset() {
+	*x = TestFilterRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[266]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TestFilterRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TestFilterRequest) ProtoMessage() {}
+
+func (x *TestFilterRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[266]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TestFilterRequest.ProtoReflect.Descriptor instead.
+func (*TestFilterRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{266}
+}
+
+func (x *TestFilterRequest) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+type TestFilterResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of what the text breaks at most 16.
+	Rules         []*FilterRule `protobuf:"bytes,1,rep,name=rules,proto3" json:"rules,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TestFilterResponse) Reset() {
+	*x = TestFilterResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[267]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TestFilterResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TestFilterResponse) ProtoMessage() {}
+
+func (x *TestFilterResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[267]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TestFilterResponse.ProtoReflect.Descriptor instead.
+func (*TestFilterResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{267}
+}
+
+func (x *TestFilterResponse) GetRules() []*FilterRule {
+	if x != nil {
+		return x.Rules
+	}
+	return nil
 }
 
 type SetServerSettingsRequest struct {
@@ -14363,7 +16144,7 @@ type SetServerSettingsRequest struct {
 
 func (x *SetServerSettingsRequest) Reset() {
 	*x = SetServerSettingsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[243]
+	mi := &file_skein_v1_services_proto_msgTypes[268]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14375,7 +16156,7 @@ func (x *SetServerSettingsRequest) String() string {
 func (*SetServerSettingsRequest) ProtoMessage() {}
 
 func (x *SetServerSettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[243]
+	mi := &file_skein_v1_services_proto_msgTypes[268]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14388,7 +16169,7 @@ func (x *SetServerSettingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetServerSettingsRequest.ProtoReflect.Descriptor instead.
 func (*SetServerSettingsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{243}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{268}
 }
 
 func (x *SetServerSettingsRequest) GetName() string {
@@ -14421,7 +16202,7 @@ type SetServerSettingsResponse struct {
 
 func (x *SetServerSettingsResponse) Reset() {
 	*x = SetServerSettingsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[244]
+	mi := &file_skein_v1_services_proto_msgTypes[269]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14433,7 +16214,7 @@ func (x *SetServerSettingsResponse) String() string {
 func (*SetServerSettingsResponse) ProtoMessage() {}
 
 func (x *SetServerSettingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[244]
+	mi := &file_skein_v1_services_proto_msgTypes[269]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14446,7 +16227,7 @@ func (x *SetServerSettingsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetServerSettingsResponse.ProtoReflect.Descriptor instead.
 func (*SetServerSettingsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{244}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{269}
 }
 
 func (x *SetServerSettingsResponse) GetInfo() *ServerInfo {
@@ -14469,7 +16250,7 @@ type ListGroupsRequest struct {
 
 func (x *ListGroupsRequest) Reset() {
 	*x = ListGroupsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[245]
+	mi := &file_skein_v1_services_proto_msgTypes[270]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14481,7 +16262,7 @@ func (x *ListGroupsRequest) String() string {
 func (*ListGroupsRequest) ProtoMessage() {}
 
 func (x *ListGroupsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[245]
+	mi := &file_skein_v1_services_proto_msgTypes[270]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14494,7 +16275,7 @@ func (x *ListGroupsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGroupsRequest.ProtoReflect.Descriptor instead.
 func (*ListGroupsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{245}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{270}
 }
 
 func (x *ListGroupsRequest) GetLimit() uint32 {
@@ -14528,7 +16309,7 @@ type ListGroupsResponse struct {
 
 func (x *ListGroupsResponse) Reset() {
 	*x = ListGroupsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[246]
+	mi := &file_skein_v1_services_proto_msgTypes[271]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14540,7 +16321,7 @@ func (x *ListGroupsResponse) String() string {
 func (*ListGroupsResponse) ProtoMessage() {}
 
 func (x *ListGroupsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[246]
+	mi := &file_skein_v1_services_proto_msgTypes[271]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14553,7 +16334,7 @@ func (x *ListGroupsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGroupsResponse.ProtoReflect.Descriptor instead.
 func (*ListGroupsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{246}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{271}
 }
 
 func (x *ListGroupsResponse) GetGroups() []*Group {
@@ -14582,7 +16363,7 @@ type InspectGroupRequest struct {
 
 func (x *InspectGroupRequest) Reset() {
 	*x = InspectGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[247]
+	mi := &file_skein_v1_services_proto_msgTypes[272]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14594,7 +16375,7 @@ func (x *InspectGroupRequest) String() string {
 func (*InspectGroupRequest) ProtoMessage() {}
 
 func (x *InspectGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[247]
+	mi := &file_skein_v1_services_proto_msgTypes[272]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14607,7 +16388,7 @@ func (x *InspectGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGroupRequest.ProtoReflect.Descriptor instead.
 func (*InspectGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{247}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{272}
 }
 
 func (x *InspectGroupRequest) GetConversation() string {
@@ -14643,7 +16424,7 @@ type InspectGroupResponse struct {
 
 func (x *InspectGroupResponse) Reset() {
 	*x = InspectGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[248]
+	mi := &file_skein_v1_services_proto_msgTypes[273]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14655,7 +16436,7 @@ func (x *InspectGroupResponse) String() string {
 func (*InspectGroupResponse) ProtoMessage() {}
 
 func (x *InspectGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[248]
+	mi := &file_skein_v1_services_proto_msgTypes[273]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14668,7 +16449,7 @@ func (x *InspectGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGroupResponse.ProtoReflect.Descriptor instead.
 func (*InspectGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{248}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{273}
 }
 
 func (x *InspectGroupResponse) GetGroup() *Group {
@@ -14702,7 +16483,7 @@ type SetGroupOwnerRequest struct {
 
 func (x *SetGroupOwnerRequest) Reset() {
 	*x = SetGroupOwnerRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[249]
+	mi := &file_skein_v1_services_proto_msgTypes[274]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14714,7 +16495,7 @@ func (x *SetGroupOwnerRequest) String() string {
 func (*SetGroupOwnerRequest) ProtoMessage() {}
 
 func (x *SetGroupOwnerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[249]
+	mi := &file_skein_v1_services_proto_msgTypes[274]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14727,7 +16508,7 @@ func (x *SetGroupOwnerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetGroupOwnerRequest.ProtoReflect.Descriptor instead.
 func (*SetGroupOwnerRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{249}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{274}
 }
 
 func (x *SetGroupOwnerRequest) GetConversation() string {
@@ -14752,7 +16533,7 @@ type SetGroupOwnerResponse struct {
 
 func (x *SetGroupOwnerResponse) Reset() {
 	*x = SetGroupOwnerResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[250]
+	mi := &file_skein_v1_services_proto_msgTypes[275]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14764,7 +16545,7 @@ func (x *SetGroupOwnerResponse) String() string {
 func (*SetGroupOwnerResponse) ProtoMessage() {}
 
 func (x *SetGroupOwnerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[250]
+	mi := &file_skein_v1_services_proto_msgTypes[275]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14777,7 +16558,7 @@ func (x *SetGroupOwnerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetGroupOwnerResponse.ProtoReflect.Descriptor instead.
 func (*SetGroupOwnerResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{250}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{275}
 }
 
 type CloseGroupRequest struct {
@@ -14789,7 +16570,7 @@ type CloseGroupRequest struct {
 
 func (x *CloseGroupRequest) Reset() {
 	*x = CloseGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[251]
+	mi := &file_skein_v1_services_proto_msgTypes[276]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14801,7 +16582,7 @@ func (x *CloseGroupRequest) String() string {
 func (*CloseGroupRequest) ProtoMessage() {}
 
 func (x *CloseGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[251]
+	mi := &file_skein_v1_services_proto_msgTypes[276]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14814,7 +16595,7 @@ func (x *CloseGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseGroupRequest.ProtoReflect.Descriptor instead.
 func (*CloseGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{251}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{276}
 }
 
 func (x *CloseGroupRequest) GetConversation() string {
@@ -14832,7 +16613,7 @@ type CloseGroupResponse struct {
 
 func (x *CloseGroupResponse) Reset() {
 	*x = CloseGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[252]
+	mi := &file_skein_v1_services_proto_msgTypes[277]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14844,7 +16625,7 @@ func (x *CloseGroupResponse) String() string {
 func (*CloseGroupResponse) ProtoMessage() {}
 
 func (x *CloseGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[252]
+	mi := &file_skein_v1_services_proto_msgTypes[277]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14857,7 +16638,7 @@ func (x *CloseGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseGroupResponse.ProtoReflect.Descriptor instead.
 func (*CloseGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{252}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{277}
 }
 
 type Report struct {
@@ -14865,7 +16646,7 @@ type Report struct {
 	Id           string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	Conversation string                 `protobuf:"bytes,2,opt,name=conversation,proto3" json:"conversation,omitempty"`
 	Seq          uint64                 `protobuf:"varint,3,opt,name=seq,proto3" json:"seq,omitempty"`
-	// Who wrote the message; who reported it.
+	// Who wrote the message; who reported it, empty: the server (REPORT_REASON_FILTER).
 	Author   string       `protobuf:"bytes,4,opt,name=author,proto3" json:"author,omitempty"`
 	Reporter string       `protobuf:"bytes,5,opt,name=reporter,proto3" json:"reporter,omitempty"`
 	Reason   ReportReason `protobuf:"varint,6,opt,name=reason,proto3,enum=skein.v1.ReportReason" json:"reason,omitempty"`
@@ -14884,7 +16665,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_skein_v1_services_proto_msgTypes[253]
+	mi := &file_skein_v1_services_proto_msgTypes[278]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -14896,7 +16677,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[253]
+	mi := &file_skein_v1_services_proto_msgTypes[278]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -14909,7 +16690,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{253}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{278}
 }
 
 func (x *Report) GetId() string {
@@ -15018,7 +16799,7 @@ type ListReportsRequest struct {
 
 func (x *ListReportsRequest) Reset() {
 	*x = ListReportsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[254]
+	mi := &file_skein_v1_services_proto_msgTypes[279]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15030,7 +16811,7 @@ func (x *ListReportsRequest) String() string {
 func (*ListReportsRequest) ProtoMessage() {}
 
 func (x *ListReportsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[254]
+	mi := &file_skein_v1_services_proto_msgTypes[279]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15043,7 +16824,7 @@ func (x *ListReportsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReportsRequest.ProtoReflect.Descriptor instead.
 func (*ListReportsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{254}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{279}
 }
 
 func (x *ListReportsRequest) GetLimit() uint32 {
@@ -15084,7 +16865,7 @@ type ListReportsResponse struct {
 
 func (x *ListReportsResponse) Reset() {
 	*x = ListReportsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[255]
+	mi := &file_skein_v1_services_proto_msgTypes[280]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15096,7 +16877,7 @@ func (x *ListReportsResponse) String() string {
 func (*ListReportsResponse) ProtoMessage() {}
 
 func (x *ListReportsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[255]
+	mi := &file_skein_v1_services_proto_msgTypes[280]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15109,7 +16890,7 @@ func (x *ListReportsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReportsResponse.ProtoReflect.Descriptor instead.
 func (*ListReportsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{255}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{280}
 }
 
 func (x *ListReportsResponse) GetReports() []*Report {
@@ -15137,7 +16918,7 @@ type GetReportRequest struct {
 
 func (x *GetReportRequest) Reset() {
 	*x = GetReportRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[256]
+	mi := &file_skein_v1_services_proto_msgTypes[281]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15149,7 +16930,7 @@ func (x *GetReportRequest) String() string {
 func (*GetReportRequest) ProtoMessage() {}
 
 func (x *GetReportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[256]
+	mi := &file_skein_v1_services_proto_msgTypes[281]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15162,7 +16943,7 @@ func (x *GetReportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetReportRequest.ProtoReflect.Descriptor instead.
 func (*GetReportRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{256}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{281}
 }
 
 func (x *GetReportRequest) GetId() string {
@@ -15190,7 +16971,7 @@ type GetReportResponse struct {
 
 func (x *GetReportResponse) Reset() {
 	*x = GetReportResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[257]
+	mi := &file_skein_v1_services_proto_msgTypes[282]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15202,7 +16983,7 @@ func (x *GetReportResponse) String() string {
 func (*GetReportResponse) ProtoMessage() {}
 
 func (x *GetReportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[257]
+	mi := &file_skein_v1_services_proto_msgTypes[282]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15215,7 +16996,7 @@ func (x *GetReportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetReportResponse.ProtoReflect.Descriptor instead.
 func (*GetReportResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{257}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{282}
 }
 
 func (x *GetReportResponse) GetReport() *Report {
@@ -15244,7 +17025,7 @@ type DecideReportRequest struct {
 
 func (x *DecideReportRequest) Reset() {
 	*x = DecideReportRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[258]
+	mi := &file_skein_v1_services_proto_msgTypes[283]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15256,7 +17037,7 @@ func (x *DecideReportRequest) String() string {
 func (*DecideReportRequest) ProtoMessage() {}
 
 func (x *DecideReportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[258]
+	mi := &file_skein_v1_services_proto_msgTypes[283]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15269,7 +17050,7 @@ func (x *DecideReportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecideReportRequest.ProtoReflect.Descriptor instead.
 func (*DecideReportRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{258}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{283}
 }
 
 func (x *DecideReportRequest) GetId() string {
@@ -15301,7 +17082,7 @@ type DecideReportResponse struct {
 
 func (x *DecideReportResponse) Reset() {
 	*x = DecideReportResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[259]
+	mi := &file_skein_v1_services_proto_msgTypes[284]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15313,7 +17094,7 @@ func (x *DecideReportResponse) String() string {
 func (*DecideReportResponse) ProtoMessage() {}
 
 func (x *DecideReportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[259]
+	mi := &file_skein_v1_services_proto_msgTypes[284]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15326,7 +17107,7 @@ func (x *DecideReportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecideReportResponse.ProtoReflect.Descriptor instead.
 func (*DecideReportResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{259}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{284}
 }
 
 type TakeBackMessageRequest struct {
@@ -15339,7 +17120,7 @@ type TakeBackMessageRequest struct {
 
 func (x *TakeBackMessageRequest) Reset() {
 	*x = TakeBackMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[260]
+	mi := &file_skein_v1_services_proto_msgTypes[285]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15351,7 +17132,7 @@ func (x *TakeBackMessageRequest) String() string {
 func (*TakeBackMessageRequest) ProtoMessage() {}
 
 func (x *TakeBackMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[260]
+	mi := &file_skein_v1_services_proto_msgTypes[285]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15364,7 +17145,7 @@ func (x *TakeBackMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeBackMessageRequest.ProtoReflect.Descriptor instead.
 func (*TakeBackMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{260}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{285}
 }
 
 func (x *TakeBackMessageRequest) GetConversation() string {
@@ -15389,7 +17170,7 @@ type TakeBackMessageResponse struct {
 
 func (x *TakeBackMessageResponse) Reset() {
 	*x = TakeBackMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[261]
+	mi := &file_skein_v1_services_proto_msgTypes[286]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15401,7 +17182,7 @@ func (x *TakeBackMessageResponse) String() string {
 func (*TakeBackMessageResponse) ProtoMessage() {}
 
 func (x *TakeBackMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[261]
+	mi := &file_skein_v1_services_proto_msgTypes[286]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15414,7 +17195,7 @@ func (x *TakeBackMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeBackMessageResponse.ProtoReflect.Descriptor instead.
 func (*TakeBackMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{261}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{286}
 }
 
 // A line of the audit log.
@@ -15447,7 +17228,7 @@ type AuditEntry struct {
 
 func (x *AuditEntry) Reset() {
 	*x = AuditEntry{}
-	mi := &file_skein_v1_services_proto_msgTypes[262]
+	mi := &file_skein_v1_services_proto_msgTypes[287]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15459,7 +17240,7 @@ func (x *AuditEntry) String() string {
 func (*AuditEntry) ProtoMessage() {}
 
 func (x *AuditEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[262]
+	mi := &file_skein_v1_services_proto_msgTypes[287]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15472,7 +17253,7 @@ func (x *AuditEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AuditEntry.ProtoReflect.Descriptor instead.
 func (*AuditEntry) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{262}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{287}
 }
 
 func (x *AuditEntry) GetId() string {
@@ -15588,7 +17369,7 @@ type ListAuditLogRequest struct {
 
 func (x *ListAuditLogRequest) Reset() {
 	*x = ListAuditLogRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[263]
+	mi := &file_skein_v1_services_proto_msgTypes[288]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15600,7 +17381,7 @@ func (x *ListAuditLogRequest) String() string {
 func (*ListAuditLogRequest) ProtoMessage() {}
 
 func (x *ListAuditLogRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[263]
+	mi := &file_skein_v1_services_proto_msgTypes[288]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15613,7 +17394,7 @@ func (x *ListAuditLogRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAuditLogRequest.ProtoReflect.Descriptor instead.
 func (*ListAuditLogRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{263}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{288}
 }
 
 func (x *ListAuditLogRequest) GetLimit() uint32 {
@@ -15696,7 +17477,7 @@ type ListAuditLogResponse struct {
 
 func (x *ListAuditLogResponse) Reset() {
 	*x = ListAuditLogResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[264]
+	mi := &file_skein_v1_services_proto_msgTypes[289]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15708,7 +17489,7 @@ func (x *ListAuditLogResponse) String() string {
 func (*ListAuditLogResponse) ProtoMessage() {}
 
 func (x *ListAuditLogResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[264]
+	mi := &file_skein_v1_services_proto_msgTypes[289]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15721,7 +17502,7 @@ func (x *ListAuditLogResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAuditLogResponse.ProtoReflect.Descriptor instead.
 func (*ListAuditLogResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{264}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{289}
 }
 
 func (x *ListAuditLogResponse) GetEntries() []*AuditEntry {
@@ -15763,7 +17544,7 @@ type Account struct {
 
 func (x *Account) Reset() {
 	*x = Account{}
-	mi := &file_skein_v1_services_proto_msgTypes[265]
+	mi := &file_skein_v1_services_proto_msgTypes[290]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15775,7 +17556,7 @@ func (x *Account) String() string {
 func (*Account) ProtoMessage() {}
 
 func (x *Account) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[265]
+	mi := &file_skein_v1_services_proto_msgTypes[290]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15788,7 +17569,7 @@ func (x *Account) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Account.ProtoReflect.Descriptor instead.
 func (*Account) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{265}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{290}
 }
 
 func (x *Account) GetUser() *User {
@@ -15881,7 +17662,7 @@ type BanUserRequest struct {
 
 func (x *BanUserRequest) Reset() {
 	*x = BanUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[266]
+	mi := &file_skein_v1_services_proto_msgTypes[291]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15893,7 +17674,7 @@ func (x *BanUserRequest) String() string {
 func (*BanUserRequest) ProtoMessage() {}
 
 func (x *BanUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[266]
+	mi := &file_skein_v1_services_proto_msgTypes[291]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15906,7 +17687,7 @@ func (x *BanUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BanUserRequest.ProtoReflect.Descriptor instead.
 func (*BanUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{266}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{291}
 }
 
 func (x *BanUserRequest) GetUser() string {
@@ -15940,7 +17721,7 @@ type BanUserResponse struct {
 
 func (x *BanUserResponse) Reset() {
 	*x = BanUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[267]
+	mi := &file_skein_v1_services_proto_msgTypes[292]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15952,7 +17733,7 @@ func (x *BanUserResponse) String() string {
 func (*BanUserResponse) ProtoMessage() {}
 
 func (x *BanUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[267]
+	mi := &file_skein_v1_services_proto_msgTypes[292]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -15965,7 +17746,7 @@ func (x *BanUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BanUserResponse.ProtoReflect.Descriptor instead.
 func (*BanUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{267}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{292}
 }
 
 func (x *BanUserResponse) GetSessions() uint32 {
@@ -15984,7 +17765,7 @@ type UnbanUserRequest struct {
 
 func (x *UnbanUserRequest) Reset() {
 	*x = UnbanUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[268]
+	mi := &file_skein_v1_services_proto_msgTypes[293]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -15996,7 +17777,7 @@ func (x *UnbanUserRequest) String() string {
 func (*UnbanUserRequest) ProtoMessage() {}
 
 func (x *UnbanUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[268]
+	mi := &file_skein_v1_services_proto_msgTypes[293]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -16009,7 +17790,7 @@ func (x *UnbanUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnbanUserRequest.ProtoReflect.Descriptor instead.
 func (*UnbanUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{268}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{293}
 }
 
 func (x *UnbanUserRequest) GetUser() string {
@@ -16027,7 +17808,7 @@ type UnbanUserResponse struct {
 
 func (x *UnbanUserResponse) Reset() {
 	*x = UnbanUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[269]
+	mi := &file_skein_v1_services_proto_msgTypes[294]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -16039,7 +17820,7 @@ func (x *UnbanUserResponse) String() string {
 func (*UnbanUserResponse) ProtoMessage() {}
 
 func (x *UnbanUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[269]
+	mi := &file_skein_v1_services_proto_msgTypes[294]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -16052,7 +17833,7 @@ func (x *UnbanUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnbanUserResponse.ProtoReflect.Descriptor instead.
 func (*UnbanUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{269}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{294}
 }
 
 type SetDisabledRequest struct {
@@ -16065,7 +17846,7 @@ type SetDisabledRequest struct {
 
 func (x *SetDisabledRequest) Reset() {
 	*x = SetDisabledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[270]
+	mi := &file_skein_v1_services_proto_msgTypes[295]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -16077,7 +17858,7 @@ func (x *SetDisabledRequest) String() string {
 func (*SetDisabledRequest) ProtoMessage() {}
 
 func (x *SetDisabledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[270]
+	mi := &file_skein_v1_services_proto_msgTypes[295]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -16090,7 +17871,7 @@ func (x *SetDisabledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetDisabledRequest.ProtoReflect.Descriptor instead.
 func (*SetDisabledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{270}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{295}
 }
 
 func (x *SetDisabledRequest) GetUser() string {
@@ -16117,7 +17898,7 @@ type SetDisabledResponse struct {
 
 func (x *SetDisabledResponse) Reset() {
 	*x = SetDisabledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[271]
+	mi := &file_skein_v1_services_proto_msgTypes[296]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -16129,7 +17910,7 @@ func (x *SetDisabledResponse) String() string {
 func (*SetDisabledResponse) ProtoMessage() {}
 
 func (x *SetDisabledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[271]
+	mi := &file_skein_v1_services_proto_msgTypes[296]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -16142,7 +17923,7 @@ func (x *SetDisabledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetDisabledResponse.ProtoReflect.Descriptor instead.
 func (*SetDisabledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{271}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{296}
 }
 
 func (x *SetDisabledResponse) GetSessions() uint32 {
@@ -16163,7 +17944,7 @@ type SetServerRoleRequest struct {
 
 func (x *SetServerRoleRequest) Reset() {
 	*x = SetServerRoleRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[272]
+	mi := &file_skein_v1_services_proto_msgTypes[297]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -16175,7 +17956,7 @@ func (x *SetServerRoleRequest) String() string {
 func (*SetServerRoleRequest) ProtoMessage() {}
 
 func (x *SetServerRoleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[272]
+	mi := &file_skein_v1_services_proto_msgTypes[297]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -16188,7 +17969,7 @@ func (x *SetServerRoleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetServerRoleRequest.ProtoReflect.Descriptor instead.
 func (*SetServerRoleRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{272}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{297}
 }
 
 func (x *SetServerRoleRequest) GetUser() string {
@@ -16213,7 +17994,7 @@ type SetServerRoleResponse struct {
 
 func (x *SetServerRoleResponse) Reset() {
 	*x = SetServerRoleResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[273]
+	mi := &file_skein_v1_services_proto_msgTypes[298]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -16225,7 +18006,7 @@ func (x *SetServerRoleResponse) String() string {
 func (*SetServerRoleResponse) ProtoMessage() {}
 
 func (x *SetServerRoleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[273]
+	mi := &file_skein_v1_services_proto_msgTypes[298]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -16238,7 +18019,7 @@ func (x *SetServerRoleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetServerRoleResponse.ProtoReflect.Descriptor instead.
 func (*SetServerRoleResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{273}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{298}
 }
 
 type SetUsernameRequest struct {
@@ -16252,7 +18033,7 @@ type SetUsernameRequest struct {
 
 func (x *SetUsernameRequest) Reset() {
 	*x = SetUsernameRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[274]
+	mi := &file_skein_v1_services_proto_msgTypes[299]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -16264,7 +18045,7 @@ func (x *SetUsernameRequest) String() string {
 func (*SetUsernameRequest) ProtoMessage() {}
 
 func (x *SetUsernameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[274]
+	mi := &file_skein_v1_services_proto_msgTypes[299]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -16277,7 +18058,7 @@ func (x *SetUsernameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetUsernameRequest.ProtoReflect.Descriptor instead.
 func (*SetUsernameRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{274}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{299}
 }
 
 func (x *SetUsernameRequest) GetUser() string {
@@ -16303,7 +18084,7 @@ type SetUsernameResponse struct {
 
 func (x *SetUsernameResponse) Reset() {
 	*x = SetUsernameResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[275]
+	mi := &file_skein_v1_services_proto_msgTypes[300]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -16315,7 +18096,7 @@ func (x *SetUsernameResponse) String() string {
 func (*SetUsernameResponse) ProtoMessage() {}
 
 func (x *SetUsernameResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[275]
+	mi := &file_skein_v1_services_proto_msgTypes[300]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -16328,7 +18109,7 @@ func (x *SetUsernameResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetUsernameResponse.ProtoReflect.Descriptor instead.
 func (*SetUsernameResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{275}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{300}
 }
 
 func (x *SetUsernameResponse) GetUser() *User {
@@ -16354,7 +18135,7 @@ type SetStickerPackRequest struct {
 
 func (x *SetStickerPackRequest) Reset() {
 	*x = SetStickerPackRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[276]
+	mi := &file_skein_v1_services_proto_msgTypes[301]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -16366,7 +18147,7 @@ func (x *SetStickerPackRequest) String() string {
 func (*SetStickerPackRequest) ProtoMessage() {}
 
 func (x *SetStickerPackRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[276]
+	mi := &file_skein_v1_services_proto_msgTypes[301]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -16379,7 +18160,7 @@ func (x *SetStickerPackRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetStickerPackRequest.ProtoReflect.Descriptor instead.
 func (*SetStickerPackRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{276}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{301}
 }
 
 func (x *SetStickerPackRequest) GetName() string {
@@ -16426,7 +18207,7 @@ type NewSticker struct {
 
 func (x *NewSticker) Reset() {
 	*x = NewSticker{}
-	mi := &file_skein_v1_services_proto_msgTypes[277]
+	mi := &file_skein_v1_services_proto_msgTypes[302]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -16438,7 +18219,7 @@ func (x *NewSticker) String() string {
 func (*NewSticker) ProtoMessage() {}
 
 func (x *NewSticker) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[277]
+	mi := &file_skein_v1_services_proto_msgTypes[302]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -16451,7 +18232,7 @@ func (x *NewSticker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewSticker.ProtoReflect.Descriptor instead.
 func (*NewSticker) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{277}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{302}
 }
 
 func (x *NewSticker) GetName() string {
@@ -16491,7 +18272,7 @@ type SetStickerPackResponse struct {
 
 func (x *SetStickerPackResponse) Reset() {
 	*x = SetStickerPackResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[278]
+	mi := &file_skein_v1_services_proto_msgTypes[303]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -16503,7 +18284,7 @@ func (x *SetStickerPackResponse) String() string {
 func (*SetStickerPackResponse) ProtoMessage() {}
 
 func (x *SetStickerPackResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[278]
+	mi := &file_skein_v1_services_proto_msgTypes[303]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -16516,7 +18297,7 @@ func (x *SetStickerPackResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetStickerPackResponse.ProtoReflect.Descriptor instead.
 func (*SetStickerPackResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{278}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{303}
 }
 
 func (x *SetStickerPackResponse) GetRevision() uint64 {
@@ -16538,7 +18319,7 @@ type SetCustomEmojiRequest struct {
 
 func (x *SetCustomEmojiRequest) Reset() {
 	*x = SetCustomEmojiRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[279]
+	mi := &file_skein_v1_services_proto_msgTypes[304]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -16550,7 +18331,7 @@ func (x *SetCustomEmojiRequest) String() string {
 func (*SetCustomEmojiRequest) ProtoMessage() {}
 
 func (x *SetCustomEmojiRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[279]
+	mi := &file_skein_v1_services_proto_msgTypes[304]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -16563,7 +18344,7 @@ func (x *SetCustomEmojiRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetCustomEmojiRequest.ProtoReflect.Descriptor instead.
 func (*SetCustomEmojiRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{279}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{304}
 }
 
 func (x *SetCustomEmojiRequest) GetName() string {
@@ -16589,7 +18370,7 @@ type SetCustomEmojiResponse struct {
 
 func (x *SetCustomEmojiResponse) Reset() {
 	*x = SetCustomEmojiResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[280]
+	mi := &file_skein_v1_services_proto_msgTypes[305]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -16601,7 +18382,7 @@ func (x *SetCustomEmojiResponse) String() string {
 func (*SetCustomEmojiResponse) ProtoMessage() {}
 
 func (x *SetCustomEmojiResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[280]
+	mi := &file_skein_v1_services_proto_msgTypes[305]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -16614,7 +18395,7 @@ func (x *SetCustomEmojiResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetCustomEmojiResponse.ProtoReflect.Descriptor instead.
 func (*SetCustomEmojiResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{280}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{305}
 }
 
 func (x *SetCustomEmojiResponse) GetRevision() uint64 {
@@ -16637,7 +18418,7 @@ type SetRetentionRequest struct {
 
 func (x *SetRetentionRequest) Reset() {
 	*x = SetRetentionRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[281]
+	mi := &file_skein_v1_services_proto_msgTypes[306]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -16649,7 +18430,7 @@ func (x *SetRetentionRequest) String() string {
 func (*SetRetentionRequest) ProtoMessage() {}
 
 func (x *SetRetentionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[281]
+	mi := &file_skein_v1_services_proto_msgTypes[306]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -16662,7 +18443,7 @@ func (x *SetRetentionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRetentionRequest.ProtoReflect.Descriptor instead.
 func (*SetRetentionRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{281}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{306}
 }
 
 func (x *SetRetentionRequest) GetConversation() string {
@@ -16694,7 +18475,7 @@ type SetRetentionResponse struct {
 
 func (x *SetRetentionResponse) Reset() {
 	*x = SetRetentionResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[282]
+	mi := &file_skein_v1_services_proto_msgTypes[307]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -16706,7 +18487,7 @@ func (x *SetRetentionResponse) String() string {
 func (*SetRetentionResponse) ProtoMessage() {}
 
 func (x *SetRetentionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[282]
+	mi := &file_skein_v1_services_proto_msgTypes[307]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -16719,7 +18500,7 @@ func (x *SetRetentionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRetentionResponse.ProtoReflect.Descriptor instead.
 func (*SetRetentionResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{282}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{307}
 }
 
 type GetRetentionRequest struct {
@@ -16731,7 +18512,7 @@ type GetRetentionRequest struct {
 
 func (x *GetRetentionRequest) Reset() {
 	*x = GetRetentionRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[283]
+	mi := &file_skein_v1_services_proto_msgTypes[308]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -16743,7 +18524,7 @@ func (x *GetRetentionRequest) String() string {
 func (*GetRetentionRequest) ProtoMessage() {}
 
 func (x *GetRetentionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[283]
+	mi := &file_skein_v1_services_proto_msgTypes[308]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -16756,7 +18537,7 @@ func (x *GetRetentionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRetentionRequest.ProtoReflect.Descriptor instead.
 func (*GetRetentionRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{283}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{308}
 }
 
 func (x *GetRetentionRequest) GetConversation() string {
@@ -16779,7 +18560,7 @@ type GetRetentionResponse struct {
 
 func (x *GetRetentionResponse) Reset() {
 	*x = GetRetentionResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[284]
+	mi := &file_skein_v1_services_proto_msgTypes[309]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -16791,7 +18572,7 @@ func (x *GetRetentionResponse) String() string {
 func (*GetRetentionResponse) ProtoMessage() {}
 
 func (x *GetRetentionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[284]
+	mi := &file_skein_v1_services_proto_msgTypes[309]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -16804,7 +18585,7 @@ func (x *GetRetentionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRetentionResponse.ProtoReflect.Descriptor instead.
 func (*GetRetentionResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{284}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{309}
 }
 
 func (x *GetRetentionResponse) GetKind() RetentionKind {
@@ -16839,7 +18620,7 @@ type ClaimAdminRequest struct {
 
 func (x *ClaimAdminRequest) Reset() {
 	*x = ClaimAdminRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[285]
+	mi := &file_skein_v1_services_proto_msgTypes[310]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -16851,7 +18632,7 @@ func (x *ClaimAdminRequest) String() string {
 func (*ClaimAdminRequest) ProtoMessage() {}
 
 func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[285]
+	mi := &file_skein_v1_services_proto_msgTypes[310]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -16864,7 +18645,7 @@ func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminRequest.ProtoReflect.Descriptor instead.
 func (*ClaimAdminRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{285}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{310}
 }
 
 func (x *ClaimAdminRequest) GetCode() string {
@@ -16897,7 +18678,7 @@ type ClaimAdminResponse struct {
 
 func (x *ClaimAdminResponse) Reset() {
 	*x = ClaimAdminResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[286]
+	mi := &file_skein_v1_services_proto_msgTypes[311]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -16909,7 +18690,7 @@ func (x *ClaimAdminResponse) String() string {
 func (*ClaimAdminResponse) ProtoMessage() {}
 
 func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[286]
+	mi := &file_skein_v1_services_proto_msgTypes[311]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -16922,7 +18703,7 @@ func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminResponse.ProtoReflect.Descriptor instead.
 func (*ClaimAdminResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{286}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{311}
 }
 
 func (x *ClaimAdminResponse) GetTokens() *Tokens {
@@ -16948,7 +18729,7 @@ type MintTokenRequest struct {
 
 func (x *MintTokenRequest) Reset() {
 	*x = MintTokenRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[287]
+	mi := &file_skein_v1_services_proto_msgTypes[312]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -16960,7 +18741,7 @@ func (x *MintTokenRequest) String() string {
 func (*MintTokenRequest) ProtoMessage() {}
 
 func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[287]
+	mi := &file_skein_v1_services_proto_msgTypes[312]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -16973,7 +18754,7 @@ func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenRequest.ProtoReflect.Descriptor instead.
 func (*MintTokenRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{287}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{312}
 }
 
 func (x *MintTokenRequest) GetUser() string {
@@ -17013,7 +18794,7 @@ type MintTokenResponse struct {
 
 func (x *MintTokenResponse) Reset() {
 	*x = MintTokenResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[288]
+	mi := &file_skein_v1_services_proto_msgTypes[313]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -17025,7 +18806,7 @@ func (x *MintTokenResponse) String() string {
 func (*MintTokenResponse) ProtoMessage() {}
 
 func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[288]
+	mi := &file_skein_v1_services_proto_msgTypes[313]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -17038,7 +18819,7 @@ func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenResponse.ProtoReflect.Descriptor instead.
 func (*MintTokenResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{288}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{313}
 }
 
 func (x *MintTokenResponse) GetTokens() *Tokens {
@@ -17059,7 +18840,7 @@ type CreateUserRequest struct {
 
 func (x *CreateUserRequest) Reset() {
 	*x = CreateUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[289]
+	mi := &file_skein_v1_services_proto_msgTypes[314]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -17071,7 +18852,7 @@ func (x *CreateUserRequest) String() string {
 func (*CreateUserRequest) ProtoMessage() {}
 
 func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[289]
+	mi := &file_skein_v1_services_proto_msgTypes[314]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -17084,7 +18865,7 @@ func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserRequest.ProtoReflect.Descriptor instead.
 func (*CreateUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{289}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{314}
 }
 
 func (x *CreateUserRequest) GetUsername() string {
@@ -17117,7 +18898,7 @@ type CreateUserResponse struct {
 
 func (x *CreateUserResponse) Reset() {
 	*x = CreateUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[290]
+	mi := &file_skein_v1_services_proto_msgTypes[315]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -17129,7 +18910,7 @@ func (x *CreateUserResponse) String() string {
 func (*CreateUserResponse) ProtoMessage() {}
 
 func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[290]
+	mi := &file_skein_v1_services_proto_msgTypes[315]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -17142,7 +18923,7 @@ func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserResponse.ProtoReflect.Descriptor instead.
 func (*CreateUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{290}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{315}
 }
 
 func (x *CreateUserResponse) GetUser() *User {
@@ -17171,7 +18952,7 @@ type ListUsersRequest struct {
 
 func (x *ListUsersRequest) Reset() {
 	*x = ListUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[291]
+	mi := &file_skein_v1_services_proto_msgTypes[316]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -17183,7 +18964,7 @@ func (x *ListUsersRequest) String() string {
 func (*ListUsersRequest) ProtoMessage() {}
 
 func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[291]
+	mi := &file_skein_v1_services_proto_msgTypes[316]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -17196,7 +18977,7 @@ func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersRequest.ProtoReflect.Descriptor instead.
 func (*ListUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{291}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{316}
 }
 
 func (x *ListUsersRequest) GetLimit() uint32 {
@@ -17253,7 +19034,7 @@ type ListUsersResponse struct {
 
 func (x *ListUsersResponse) Reset() {
 	*x = ListUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[292]
+	mi := &file_skein_v1_services_proto_msgTypes[317]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -17265,7 +19046,7 @@ func (x *ListUsersResponse) String() string {
 func (*ListUsersResponse) ProtoMessage() {}
 
 func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[292]
+	mi := &file_skein_v1_services_proto_msgTypes[317]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -17278,7 +19059,7 @@ func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersResponse.ProtoReflect.Descriptor instead.
 func (*ListUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{292}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{317}
 }
 
 func (x *ListUsersResponse) GetUsers() []*User {
@@ -17311,7 +19092,7 @@ type ListUserSessionsRequest struct {
 
 func (x *ListUserSessionsRequest) Reset() {
 	*x = ListUserSessionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[293]
+	mi := &file_skein_v1_services_proto_msgTypes[318]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -17323,7 +19104,7 @@ func (x *ListUserSessionsRequest) String() string {
 func (*ListUserSessionsRequest) ProtoMessage() {}
 
 func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[293]
+	mi := &file_skein_v1_services_proto_msgTypes[318]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -17336,7 +19117,7 @@ func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{293}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{318}
 }
 
 func (x *ListUserSessionsRequest) GetUser() string {
@@ -17355,7 +19136,7 @@ type ListUserSessionsResponse struct {
 
 func (x *ListUserSessionsResponse) Reset() {
 	*x = ListUserSessionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[294]
+	mi := &file_skein_v1_services_proto_msgTypes[319]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -17367,7 +19148,7 @@ func (x *ListUserSessionsResponse) String() string {
 func (*ListUserSessionsResponse) ProtoMessage() {}
 
 func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[294]
+	mi := &file_skein_v1_services_proto_msgTypes[319]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -17380,7 +19161,7 @@ func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{294}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{319}
 }
 
 func (x *ListUserSessionsResponse) GetSessions() []*Session {
@@ -17401,7 +19182,7 @@ type KickUserRequest struct {
 
 func (x *KickUserRequest) Reset() {
 	*x = KickUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[295]
+	mi := &file_skein_v1_services_proto_msgTypes[320]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -17413,7 +19194,7 @@ func (x *KickUserRequest) String() string {
 func (*KickUserRequest) ProtoMessage() {}
 
 func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[295]
+	mi := &file_skein_v1_services_proto_msgTypes[320]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -17426,7 +19207,7 @@ func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserRequest.ProtoReflect.Descriptor instead.
 func (*KickUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{295}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{320}
 }
 
 func (x *KickUserRequest) GetUser() string {
@@ -17452,7 +19233,7 @@ type KickUserResponse struct {
 
 func (x *KickUserResponse) Reset() {
 	*x = KickUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[296]
+	mi := &file_skein_v1_services_proto_msgTypes[321]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -17464,7 +19245,7 @@ func (x *KickUserResponse) String() string {
 func (*KickUserResponse) ProtoMessage() {}
 
 func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[296]
+	mi := &file_skein_v1_services_proto_msgTypes[321]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -17477,7 +19258,7 @@ func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserResponse.ProtoReflect.Descriptor instead.
 func (*KickUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{296}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{321}
 }
 
 func (x *KickUserResponse) GetSessions() uint32 {
@@ -17498,7 +19279,7 @@ type EraseUserRequest struct {
 
 func (x *EraseUserRequest) Reset() {
 	*x = EraseUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[297]
+	mi := &file_skein_v1_services_proto_msgTypes[322]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -17510,7 +19291,7 @@ func (x *EraseUserRequest) String() string {
 func (*EraseUserRequest) ProtoMessage() {}
 
 func (x *EraseUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[297]
+	mi := &file_skein_v1_services_proto_msgTypes[322]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -17523,7 +19304,7 @@ func (x *EraseUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EraseUserRequest.ProtoReflect.Descriptor instead.
 func (*EraseUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{297}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{322}
 }
 
 func (x *EraseUserRequest) GetUser() string {
@@ -17553,7 +19334,7 @@ type EraseUserResponse struct {
 
 func (x *EraseUserResponse) Reset() {
 	*x = EraseUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[298]
+	mi := &file_skein_v1_services_proto_msgTypes[323]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -17565,7 +19346,7 @@ func (x *EraseUserResponse) String() string {
 func (*EraseUserResponse) ProtoMessage() {}
 
 func (x *EraseUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[298]
+	mi := &file_skein_v1_services_proto_msgTypes[323]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -17578,7 +19359,7 @@ func (x *EraseUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EraseUserResponse.ProtoReflect.Descriptor instead.
 func (*EraseUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{298}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{323}
 }
 
 func (x *EraseUserResponse) GetMessages() bool {
@@ -17611,7 +19392,7 @@ type ExportUserRequest struct {
 
 func (x *ExportUserRequest) Reset() {
 	*x = ExportUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[299]
+	mi := &file_skein_v1_services_proto_msgTypes[324]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -17623,7 +19404,7 @@ func (x *ExportUserRequest) String() string {
 func (*ExportUserRequest) ProtoMessage() {}
 
 func (x *ExportUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[299]
+	mi := &file_skein_v1_services_proto_msgTypes[324]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -17636,7 +19417,7 @@ func (x *ExportUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportUserRequest.ProtoReflect.Descriptor instead.
 func (*ExportUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{299}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{324}
 }
 
 func (x *ExportUserRequest) GetUser() string {
@@ -17657,7 +19438,7 @@ type ExportUserResponse struct {
 
 func (x *ExportUserResponse) Reset() {
 	*x = ExportUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[300]
+	mi := &file_skein_v1_services_proto_msgTypes[325]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -17669,7 +19450,7 @@ func (x *ExportUserResponse) String() string {
 func (*ExportUserResponse) ProtoMessage() {}
 
 func (x *ExportUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[300]
+	mi := &file_skein_v1_services_proto_msgTypes[325]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -17682,7 +19463,7 @@ func (x *ExportUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportUserResponse.ProtoReflect.Descriptor instead.
 func (*ExportUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{300}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{325}
 }
 
 func (x *ExportUserResponse) GetPath() string {
@@ -17716,7 +19497,7 @@ type CreateGroupForRequest struct {
 
 func (x *CreateGroupForRequest) Reset() {
 	*x = CreateGroupForRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[301]
+	mi := &file_skein_v1_services_proto_msgTypes[326]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -17728,7 +19509,7 @@ func (x *CreateGroupForRequest) String() string {
 func (*CreateGroupForRequest) ProtoMessage() {}
 
 func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[301]
+	mi := &file_skein_v1_services_proto_msgTypes[326]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -17741,7 +19522,7 @@ func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForRequest.ProtoReflect.Descriptor instead.
 func (*CreateGroupForRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{301}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{326}
 }
 
 func (x *CreateGroupForRequest) GetId() string {
@@ -17788,7 +19569,7 @@ type CreateGroupForResponse struct {
 
 func (x *CreateGroupForResponse) Reset() {
 	*x = CreateGroupForResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[302]
+	mi := &file_skein_v1_services_proto_msgTypes[327]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -17800,7 +19581,7 @@ func (x *CreateGroupForResponse) String() string {
 func (*CreateGroupForResponse) ProtoMessage() {}
 
 func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[302]
+	mi := &file_skein_v1_services_proto_msgTypes[327]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -17813,7 +19594,7 @@ func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForResponse.ProtoReflect.Descriptor instead.
 func (*CreateGroupForResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{302}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{327}
 }
 
 func (x *CreateGroupForResponse) GetGroup() *Group {
@@ -17840,7 +19621,7 @@ type RegistrationLink struct {
 
 func (x *RegistrationLink) Reset() {
 	*x = RegistrationLink{}
-	mi := &file_skein_v1_services_proto_msgTypes[303]
+	mi := &file_skein_v1_services_proto_msgTypes[328]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -17852,7 +19633,7 @@ func (x *RegistrationLink) String() string {
 func (*RegistrationLink) ProtoMessage() {}
 
 func (x *RegistrationLink) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[303]
+	mi := &file_skein_v1_services_proto_msgTypes[328]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -17865,7 +19646,7 @@ func (x *RegistrationLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegistrationLink.ProtoReflect.Descriptor instead.
 func (*RegistrationLink) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{303}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{328}
 }
 
 func (x *RegistrationLink) GetId() string {
@@ -17931,7 +19712,7 @@ type CreateRegistrationLinkRequest struct {
 
 func (x *CreateRegistrationLinkRequest) Reset() {
 	*x = CreateRegistrationLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[304]
+	mi := &file_skein_v1_services_proto_msgTypes[329]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -17943,7 +19724,7 @@ func (x *CreateRegistrationLinkRequest) String() string {
 func (*CreateRegistrationLinkRequest) ProtoMessage() {}
 
 func (x *CreateRegistrationLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[304]
+	mi := &file_skein_v1_services_proto_msgTypes[329]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -17956,7 +19737,7 @@ func (x *CreateRegistrationLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateRegistrationLinkRequest.ProtoReflect.Descriptor instead.
 func (*CreateRegistrationLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{304}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{329}
 }
 
 func (x *CreateRegistrationLinkRequest) GetNote() string {
@@ -17989,7 +19770,7 @@ type CreateRegistrationLinkResponse struct {
 
 func (x *CreateRegistrationLinkResponse) Reset() {
 	*x = CreateRegistrationLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[305]
+	mi := &file_skein_v1_services_proto_msgTypes[330]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -18001,7 +19782,7 @@ func (x *CreateRegistrationLinkResponse) String() string {
 func (*CreateRegistrationLinkResponse) ProtoMessage() {}
 
 func (x *CreateRegistrationLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[305]
+	mi := &file_skein_v1_services_proto_msgTypes[330]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -18014,7 +19795,7 @@ func (x *CreateRegistrationLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateRegistrationLinkResponse.ProtoReflect.Descriptor instead.
 func (*CreateRegistrationLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{305}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{330}
 }
 
 func (x *CreateRegistrationLinkResponse) GetLink() *RegistrationLink {
@@ -18032,7 +19813,7 @@ type ListRegistrationLinksRequest struct {
 
 func (x *ListRegistrationLinksRequest) Reset() {
 	*x = ListRegistrationLinksRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[306]
+	mi := &file_skein_v1_services_proto_msgTypes[331]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -18044,7 +19825,7 @@ func (x *ListRegistrationLinksRequest) String() string {
 func (*ListRegistrationLinksRequest) ProtoMessage() {}
 
 func (x *ListRegistrationLinksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[306]
+	mi := &file_skein_v1_services_proto_msgTypes[331]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -18057,7 +19838,7 @@ func (x *ListRegistrationLinksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRegistrationLinksRequest.ProtoReflect.Descriptor instead.
 func (*ListRegistrationLinksRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{306}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{331}
 }
 
 type ListRegistrationLinksResponse struct {
@@ -18069,7 +19850,7 @@ type ListRegistrationLinksResponse struct {
 
 func (x *ListRegistrationLinksResponse) Reset() {
 	*x = ListRegistrationLinksResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[307]
+	mi := &file_skein_v1_services_proto_msgTypes[332]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -18081,7 +19862,7 @@ func (x *ListRegistrationLinksResponse) String() string {
 func (*ListRegistrationLinksResponse) ProtoMessage() {}
 
 func (x *ListRegistrationLinksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[307]
+	mi := &file_skein_v1_services_proto_msgTypes[332]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -18094,7 +19875,7 @@ func (x *ListRegistrationLinksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRegistrationLinksResponse.ProtoReflect.Descriptor instead.
 func (*ListRegistrationLinksResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{307}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{332}
 }
 
 func (x *ListRegistrationLinksResponse) GetLinks() []*RegistrationLink {
@@ -18113,7 +19894,7 @@ type RevokeRegistrationLinkRequest struct {
 
 func (x *RevokeRegistrationLinkRequest) Reset() {
 	*x = RevokeRegistrationLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[308]
+	mi := &file_skein_v1_services_proto_msgTypes[333]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -18125,7 +19906,7 @@ func (x *RevokeRegistrationLinkRequest) String() string {
 func (*RevokeRegistrationLinkRequest) ProtoMessage() {}
 
 func (x *RevokeRegistrationLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[308]
+	mi := &file_skein_v1_services_proto_msgTypes[333]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -18138,7 +19919,7 @@ func (x *RevokeRegistrationLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeRegistrationLinkRequest.ProtoReflect.Descriptor instead.
 func (*RevokeRegistrationLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{308}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{333}
 }
 
 func (x *RevokeRegistrationLinkRequest) GetId() string {
@@ -18156,7 +19937,7 @@ type RevokeRegistrationLinkResponse struct {
 
 func (x *RevokeRegistrationLinkResponse) Reset() {
 	*x = RevokeRegistrationLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[309]
+	mi := &file_skein_v1_services_proto_msgTypes[334]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -18168,7 +19949,7 @@ func (x *RevokeRegistrationLinkResponse) String() string {
 func (*RevokeRegistrationLinkResponse) ProtoMessage() {}
 
 func (x *RevokeRegistrationLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[309]
+	mi := &file_skein_v1_services_proto_msgTypes[334]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -18181,7 +19962,7 @@ func (x *RevokeRegistrationLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeRegistrationLinkResponse.ProtoReflect.Descriptor instead.
 func (*RevokeRegistrationLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{309}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{334}
 }
 
 type CreateResetLinkRequest struct {
@@ -18198,7 +19979,7 @@ type CreateResetLinkRequest struct {
 
 func (x *CreateResetLinkRequest) Reset() {
 	*x = CreateResetLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[310]
+	mi := &file_skein_v1_services_proto_msgTypes[335]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -18210,7 +19991,7 @@ func (x *CreateResetLinkRequest) String() string {
 func (*CreateResetLinkRequest) ProtoMessage() {}
 
 func (x *CreateResetLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[310]
+	mi := &file_skein_v1_services_proto_msgTypes[335]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -18223,7 +20004,7 @@ func (x *CreateResetLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateResetLinkRequest.ProtoReflect.Descriptor instead.
 func (*CreateResetLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{310}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{335}
 }
 
 func (x *CreateResetLinkRequest) GetUser() string {
@@ -18257,7 +20038,7 @@ type CreateResetLinkResponse struct {
 
 func (x *CreateResetLinkResponse) Reset() {
 	*x = CreateResetLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[311]
+	mi := &file_skein_v1_services_proto_msgTypes[336]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -18269,7 +20050,7 @@ func (x *CreateResetLinkResponse) String() string {
 func (*CreateResetLinkResponse) ProtoMessage() {}
 
 func (x *CreateResetLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[311]
+	mi := &file_skein_v1_services_proto_msgTypes[336]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -18282,7 +20063,7 @@ func (x *CreateResetLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateResetLinkResponse.ProtoReflect.Descriptor instead.
 func (*CreateResetLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{311}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{336}
 }
 
 func (x *CreateResetLinkResponse) GetCode() string {
@@ -18303,7 +20084,11 @@ var File_skein_v1_services_proto protoreflect.FileDescriptor
 
 const file_skein_v1_services_proto_rawDesc = "" +
 	"\n" +
-	"\x17skein/v1/services.proto\x12\bskein.v1\x1a\x14skein/v1/entry.proto\x1a\x15skein/v1/frames.proto\"\x92\x01\n" +
+	"\x17skein/v1/services.proto\x12\bskein.v1\x1a\x14skein/v1/entry.proto\x1a\x15skein/v1/frames.proto\"\x19\n" +
+	"\x17GetAnnouncementsRequest\"t\n" +
+	"\x18GetAnnouncementsResponse\x12<\n" +
+	"\rannouncements\x18\x01 \x03(\v2\x16.skein.v1.AnnouncementR\rannouncements\x12\x1a\n" +
+	"\brevision\x18\x02 \x01(\x04R\brevision\"\x92\x01\n" +
 	"\n" +
 	"ServerInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
@@ -19204,7 +20989,128 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\bsettings\x18\x01 \x01(\v2\x16.skein.v1.PushSettingsR\bsettings\"L\n" +
 	"\x16SetPushSettingsRequest\x122\n" +
 	"\bsettings\x18\x01 \x01(\v2\x16.skein.v1.PushSettingsR\bsettings\"\x19\n" +
-	"\x17SetPushSettingsResponse\"\xa7\x01\n" +
+	"\x17SetPushSettingsResponse\"\x12\n" +
+	"\x10GetHealthRequest\"=\n" +
+	"\x11GetHealthResponse\x12(\n" +
+	"\x06health\x18\x01 \x01(\v2\x10.skein.v1.HealthR\x06health\"\x8b\a\n" +
+	"\x06Health\x12\x13\n" +
+	"\x05at_ms\x18\x01 \x01(\x03R\x04atMs\x12\x18\n" +
+	"\aversion\x18\x02 \x01(\tR\aversion\x12\x1d\n" +
+	"\n" +
+	"go_version\x18\x03 \x01(\tR\tgoVersion\x12\x12\n" +
+	"\x04node\x18\x04 \x01(\tR\x04node\x12\"\n" +
+	"\rstarted_at_ms\x18\x05 \x01(\x03R\vstartedAtMs\x12\x14\n" +
+	"\x05ready\x18\x06 \x01(\bR\x05ready\x12\x18\n" +
+	"\areasons\x18\a \x03(\tR\areasons\x12\x1a\n" +
+	"\bwarnings\x18\b \x03(\tR\bwarnings\x12*\n" +
+	"\x05nodes\x18\t \x03(\v2\x14.skein.v1.NodeHealthR\x05nodes\x12-\n" +
+	"\x06stores\x18\n" +
+	" \x03(\v2\x15.skein.v1.StoreHealthR\x06stores\x12 \n" +
+	"\vconnections\x18\v \x01(\rR\vconnections\x12!\n" +
+	"\fusers_online\x18\f \x01(\rR\vusersOnline\x12\x16\n" +
+	"\x06stored\x18\r \x01(\x04R\x06stored\x12*\n" +
+	"\x11stored_per_minute\x18\x0e \x01(\x04R\x0fstoredPerMinute\x12#\n" +
+	"\rsends_waiting\x18\x0f \x01(\rR\fsendsWaiting\x12\x1d\n" +
+	"\n" +
+	"sends_most\x18\x10 \x01(\rR\tsendsMost\x12-\n" +
+	"\arefused\x18\x11 \x03(\v2\x13.skein.v1.CodeCountR\arefused\x126\n" +
+	"\tfollowers\x18\x12 \x03(\v2\x18.skein.v1.FollowerHealthR\tfollowers\x12(\n" +
+	"\x04push\x18\x13 \x01(\v2\x14.skein.v1.PushHealthR\x04push\x12+\n" +
+	"\x05later\x18\x14 \x01(\v2\x15.skein.v1.LaterHealthR\x05later\x12?\n" +
+	"\fcertificates\x18\x15 \x03(\v2\x1b.skein.v1.CertificateHealthR\fcertificates\x12!\n" +
+	"\fmemory_bytes\x18\x16 \x01(\x04R\vmemoryBytes\x12\x1e\n" +
+	"\n" +
+	"goroutines\x18\x17 \x01(\rR\n" +
+	"goroutines\x12\x1d\n" +
+	"\n" +
+	"open_files\x18\x18 \x01(\rR\topenFiles\x12&\n" +
+	"\x0fopen_files_most\x18\x19 \x01(\rR\ropenFilesMost\"\x80\x01\n" +
+	"\n" +
+	"NodeHealth\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05roles\x18\x02 \x03(\tR\x05roles\x12\x14\n" +
+	"\x05ready\x18\x03 \x01(\bR\x05ready\x12\x1e\n" +
+	"\vheard_at_ms\x18\x04 \x01(\x03R\theardAtMs\x12\x12\n" +
+	"\x04self\x18\x05 \x01(\bR\x04self\"\xa4\x01\n" +
+	"\vStoreHealth\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x14\n" +
+	"\x05bytes\x18\x03 \x01(\x04R\x05bytes\x12\x1d\n" +
+	"\n" +
+	"free_bytes\x18\x04 \x01(\x04R\tfreeBytes\x12\x1e\n" +
+	"\n" +
+	"durability\x18\x05 \x01(\tR\n" +
+	"durability\x12\x18\n" +
+	"\atrouble\x18\x06 \x01(\tR\atrouble\"5\n" +
+	"\tCodeCount\x12\x12\n" +
+	"\x04code\x18\x01 \x01(\tR\x04code\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\x04R\x05count\"\x8a\x01\n" +
+	"\x0eFollowerHealth\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
+	"\x06behind\x18\x02 \x01(\x04R\x06behind\x12\x1b\n" +
+	"\tbehind_ms\x18\x03 \x01(\x04R\bbehindMs\x12\x1b\n" +
+	"\tset_aside\x18\x04 \x01(\x04R\bsetAside\x12\x12\n" +
+	"\x04here\x18\x05 \x01(\bR\x04here\"\xb2\x01\n" +
+	"\n" +
+	"PushHealth\x12$\n" +
+	"\rsubscriptions\x18\x01 \x01(\x04R\rsubscriptions\x12\x18\n" +
+	"\awaiting\x18\x02 \x01(\x04R\awaiting\x12\x18\n" +
+	"\afailing\x18\x03 \x01(\x04R\afailing\x12\x1b\n" +
+	"\toldest_ms\x18\x04 \x01(\x04R\boldestMs\x12-\n" +
+	"\aresults\x18\x05 \x03(\v2\x13.skein.v1.CodeCountR\aresults\"\xac\x01\n" +
+	"\vLaterHealth\x12\x1c\n" +
+	"\tscheduled\x18\x01 \x01(\x04R\tscheduled\x12\x10\n" +
+	"\x03due\x18\x02 \x01(\x04R\x03due\x12\x16\n" +
+	"\x06timers\x18\x03 \x01(\x04R\x06timers\x12\x1d\n" +
+	"\n" +
+	"timers_due\x18\x04 \x01(\x04R\ttimersDue\x12\x1a\n" +
+	"\berasures\x18\x05 \x01(\x04R\berasures\x12\x1a\n" +
+	"\bpromises\x18\x06 \x01(\x04R\bpromises\"}\n" +
+	"\x11CertificateHealth\x12\x14\n" +
+	"\x05names\x18\x01 \x03(\tR\x05names\x12 \n" +
+	"\fnot_after_ms\x18\x02 \x01(\x03R\n" +
+	"notAfterMs\x12\x16\n" +
+	"\x06source\x18\x03 \x01(\tR\x06source\x12\x18\n" +
+	"\atrouble\x18\x04 \x01(\tR\atrouble\"\xbb\x01\n" +
+	"\x0fAnnounceRequest\x121\n" +
+	"\x05level\x18\x01 \x01(\x0e2\x1b.skein.v1.AnnouncementLevelR\x05level\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\x120\n" +
+	"\x05texts\x18\x03 \x03(\v2\x1a.skein.v1.AnnouncementTextR\x05texts\x12\x19\n" +
+	"\buntil_ms\x18\x04 \x01(\x03R\auntilMs\x12\x14\n" +
+	"\x05stays\x18\x05 \x01(\bR\x05stays\"N\n" +
+	"\x10AnnounceResponse\x12:\n" +
+	"\fannouncement\x18\x01 \x01(\v2\x16.skein.v1.AnnouncementR\fannouncement\"-\n" +
+	"\x1bWithdrawAnnouncementRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\x1e\n" +
+	"\x1cWithdrawAnnouncementResponse\"\xd6\x02\n" +
+	"\n" +
+	"FilterRule\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12(\n" +
+	"\x04kind\x18\x02 \x01(\x0e2\x14.skein.v1.FilterKindR\x04kind\x12\x18\n" +
+	"\apattern\x18\x03 \x01(\tR\apattern\x12\x12\n" +
+	"\x04part\x18\x04 \x01(\bR\x04part\x12.\n" +
+	"\x06action\x18\x05 \x01(\x0e2\x16.skein.v1.FilterActionR\x06action\x12+\n" +
+	"\x05scope\x18\x06 \x01(\x0e2\x15.skein.v1.FilterScopeR\x05scope\x12,\n" +
+	"\x06exempt\x18\a \x01(\x0e2\x14.skein.v1.ServerRoleR\x06exempt\x12\x12\n" +
+	"\x04note\x18\b \x01(\tR\x04note\x12\"\n" +
+	"\rcreated_at_ms\x18\t \x01(\x03R\vcreatedAtMs\x12\x1d\n" +
+	"\n" +
+	"created_by\x18\n" +
+	" \x01(\tR\tcreatedBy\"\x18\n" +
+	"\x16ListFilterRulesRequest\"E\n" +
+	"\x17ListFilterRulesResponse\x12*\n" +
+	"\x05rules\x18\x01 \x03(\v2\x14.skein.v1.FilterRuleR\x05rules\"@\n" +
+	"\x14AddFilterRuleRequest\x12(\n" +
+	"\x04rule\x18\x01 \x01(\v2\x14.skein.v1.FilterRuleR\x04rule\"A\n" +
+	"\x15AddFilterRuleResponse\x12(\n" +
+	"\x04rule\x18\x01 \x01(\v2\x14.skein.v1.FilterRuleR\x04rule\")\n" +
+	"\x17RemoveFilterRuleRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\x1a\n" +
+	"\x18RemoveFilterRuleResponse\"'\n" +
+	"\x11TestFilterRequest\x12\x12\n" +
+	"\x04text\x18\x01 \x01(\tR\x04text\"@\n" +
+	"\x12TestFilterResponse\x12*\n" +
+	"\x05rules\x18\x01 \x03(\v2\x14.skein.v1.FilterRuleR\x05rules\"\xa7\x01\n" +
 	"\x18SetServerSettingsRequest\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x88\x01\x01\x12\x1d\n" +
 	"\apicture\x18\x02 \x01(\tH\x01R\apicture\x88\x01\x01\x12>\n" +
@@ -19502,18 +21408,32 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x15CONTACT_STATE_CONTACT\x10\x01\x12\x17\n" +
 	"\x13CONTACT_STATE_ASKED\x10\x02\x12\x19\n" +
 	"\x15CONTACT_STATE_ASKS_ME\x10\x03\x12\x16\n" +
-	"\x12CONTACT_STATE_NONE\x10\x04*\x92\x01\n" +
+	"\x12CONTACT_STATE_NONE\x10\x04*\xac\x01\n" +
 	"\fReportReason\x12\x1d\n" +
 	"\x19REPORT_REASON_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12REPORT_REASON_SPAM\x10\x01\x12\x17\n" +
 	"\x13REPORT_REASON_ABUSE\x10\x02\x12\x19\n" +
 	"\x15REPORT_REASON_ILLEGAL\x10\x03\x12\x17\n" +
-	"\x13REPORT_REASON_OTHER\x10\x04*\x87\x01\n" +
+	"\x13REPORT_REASON_OTHER\x10\x04\x12\x18\n" +
+	"\x14REPORT_REASON_FILTER\x10\x05*\x87\x01\n" +
 	"\x0eScheduledState\x12\x1f\n" +
 	"\x1bSCHEDULED_STATE_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17SCHEDULED_STATE_WAITING\x10\x01\x12\x1b\n" +
 	"\x17SCHEDULED_STATE_SENDING\x10\x02\x12\x1a\n" +
-	"\x16SCHEDULED_STATE_FAILED\x10\x03*y\n" +
+	"\x16SCHEDULED_STATE_FAILED\x10\x03*U\n" +
+	"\n" +
+	"FilterKind\x12\x1b\n" +
+	"\x17FILTER_KIND_UNSPECIFIED\x10\x00\x12\x14\n" +
+	"\x10FILTER_KIND_WORD\x10\x01\x12\x14\n" +
+	"\x10FILTER_KIND_LINK\x10\x02*a\n" +
+	"\fFilterAction\x12\x1d\n" +
+	"\x19FILTER_ACTION_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14FILTER_ACTION_REFUSE\x10\x01\x12\x18\n" +
+	"\x14FILTER_ACTION_REPORT\x10\x02*`\n" +
+	"\vFilterScope\x12\x1c\n" +
+	"\x18FILTER_SCOPE_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13FILTER_SCOPE_GROUPS\x10\x01\x12\x1a\n" +
+	"\x16FILTER_SCOPE_STRANGERS\x10\x02*y\n" +
 	"\vReportState\x12\x1c\n" +
 	"\x18REPORT_STATE_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11REPORT_STATE_OPEN\x10\x01\x12\x19\n" +
@@ -19532,7 +21452,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\rRetentionKind\x12\x1e\n" +
 	"\x1aRETENTION_KIND_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13RETENTION_KIND_TIME\x10\x01\x12\x1a\n" +
-	"\x16RETENTION_KIND_FOREVER\x10\x022\xcc\x11\n" +
+	"\x16RETENTION_KIND_FOREVER\x10\x022\xa7\x12\n" +
 	"\x0eAccountService\x12A\n" +
 	"\bRegister\x12\x19.skein.v1.RegisterRequest\x1a\x1a.skein.v1.RegisterResponse\x128\n" +
 	"\x05Login\x12\x16.skein.v1.LoginRequest\x1a\x17.skein.v1.LoginResponse\x12>\n" +
@@ -19561,7 +21481,8 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\rRegisterGuest\x12\x1e.skein.v1.RegisterGuestRequest\x1a\x1f.skein.v1.RegisterGuestResponse\x12M\n" +
 	"\fUpgradeGuest\x12\x1d.skein.v1.UpgradeGuestRequest\x1a\x1e.skein.v1.UpgradeGuestResponse\x128\n" +
 	"\x05GetMe\x12\x16.skein.v1.GetMeRequest\x1a\x17.skein.v1.GetMeResponse\x12P\n" +
-	"\rGetServerInfo\x12\x1e.skein.v1.GetServerInfoRequest\x1a\x1f.skein.v1.GetServerInfoResponse2\xb1\x02\n" +
+	"\rGetServerInfo\x12\x1e.skein.v1.GetServerInfoRequest\x1a\x1f.skein.v1.GetServerInfoResponse\x12Y\n" +
+	"\x10GetAnnouncements\x12!.skein.v1.GetAnnouncementsRequest\x1a\".skein.v1.GetAnnouncementsResponse2\xb1\x02\n" +
 	"\vUserService\x12A\n" +
 	"\bGetUsers\x12\x19.skein.v1.GetUsersRequest\x1a\x1a.skein.v1.GetUsersResponse\x12A\n" +
 	"\bFindUser\x12\x19.skein.v1.FindUserRequest\x1a\x1a.skein.v1.FindUserResponse\x12J\n" +
@@ -19656,7 +21577,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x13SetPushSubscription\x12$.skein.v1.SetPushSubscriptionRequest\x1a%.skein.v1.SetPushSubscriptionResponse\x12k\n" +
 	"\x16DeletePushSubscription\x12'.skein.v1.DeletePushSubscriptionRequest\x1a(.skein.v1.DeletePushSubscriptionResponse\x12V\n" +
 	"\x0fGetPushSettings\x12 .skein.v1.GetPushSettingsRequest\x1a!.skein.v1.GetPushSettingsResponse\x12V\n" +
-	"\x0fSetPushSettings\x12 .skein.v1.SetPushSettingsRequest\x1a!.skein.v1.SetPushSettingsResponse2\x9b\x14\n" +
+	"\x0fSetPushSettings\x12 .skein.v1.SetPushSettingsRequest\x1a!.skein.v1.SetPushSettingsResponse2\xd9\x18\n" +
 	"\fAdminService\x12G\n" +
 	"\n" +
 	"ClaimAdmin\x12\x1b.skein.v1.ClaimAdminRequest\x1a\x1c.skein.v1.ClaimAdminResponse\x12D\n" +
@@ -19694,7 +21615,15 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\vListReports\x12\x1c.skein.v1.ListReportsRequest\x1a\x1d.skein.v1.ListReportsResponse\x12D\n" +
 	"\tGetReport\x12\x1a.skein.v1.GetReportRequest\x1a\x1b.skein.v1.GetReportResponse\x12M\n" +
 	"\fDecideReport\x12\x1d.skein.v1.DecideReportRequest\x1a\x1e.skein.v1.DecideReportResponse\x12V\n" +
-	"\x0fTakeBackMessage\x12 .skein.v1.TakeBackMessageRequest\x1a!.skein.v1.TakeBackMessageResponseB%Z#github.com/skein-im/skein/wire;wireb\x06proto3"
+	"\x0fTakeBackMessage\x12 .skein.v1.TakeBackMessageRequest\x1a!.skein.v1.TakeBackMessageResponse\x12D\n" +
+	"\tGetHealth\x12\x1a.skein.v1.GetHealthRequest\x1a\x1b.skein.v1.GetHealthResponse\x12A\n" +
+	"\bAnnounce\x12\x19.skein.v1.AnnounceRequest\x1a\x1a.skein.v1.AnnounceResponse\x12e\n" +
+	"\x14WithdrawAnnouncement\x12%.skein.v1.WithdrawAnnouncementRequest\x1a&.skein.v1.WithdrawAnnouncementResponse\x12V\n" +
+	"\x0fListFilterRules\x12 .skein.v1.ListFilterRulesRequest\x1a!.skein.v1.ListFilterRulesResponse\x12P\n" +
+	"\rAddFilterRule\x12\x1e.skein.v1.AddFilterRuleRequest\x1a\x1f.skein.v1.AddFilterRuleResponse\x12Y\n" +
+	"\x10RemoveFilterRule\x12!.skein.v1.RemoveFilterRuleRequest\x1a\".skein.v1.RemoveFilterRuleResponse\x12G\n" +
+	"\n" +
+	"TestFilter\x12\x1b.skein.v1.TestFilterRequest\x1a\x1c.skein.v1.TestFilterResponseB%Z#github.com/skein-im/skein/wire;wireb\x06proto3"
 
 var (
 	file_skein_v1_services_proto_rawDescOnce sync.Once
@@ -19708,8 +21637,8 @@ func file_skein_v1_services_proto_rawDescGZIP() []byte {
 	return file_skein_v1_services_proto_rawDescData
 }
 
-var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 13)
-var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 319)
+var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 16)
+var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 344)
 var file_skein_v1_services_proto_goTypes = []any{
 	(RegistrationMode)(0),                  // 0: skein.v1.RegistrationMode
 	(ServerRole)(0),                        // 1: skein.v1.ServerRole
@@ -19720,794 +21649,862 @@ var file_skein_v1_services_proto_goTypes = []any{
 	(ContactState)(0),                      // 6: skein.v1.ContactState
 	(ReportReason)(0),                      // 7: skein.v1.ReportReason
 	(ScheduledState)(0),                    // 8: skein.v1.ScheduledState
-	(ReportState)(0),                       // 9: skein.v1.ReportState
-	(AuditKind)(0),                         // 10: skein.v1.AuditKind
-	(AccountState)(0),                      // 11: skein.v1.AccountState
-	(RetentionKind)(0),                     // 12: skein.v1.RetentionKind
-	(*ServerInfo)(nil),                     // 13: skein.v1.ServerInfo
-	(*GetServerInfoRequest)(nil),           // 14: skein.v1.GetServerInfoRequest
-	(*GetServerInfoResponse)(nil),          // 15: skein.v1.GetServerInfoResponse
-	(*GetMeRequest)(nil),                   // 16: skein.v1.GetMeRequest
-	(*GetMeResponse)(nil),                  // 17: skein.v1.GetMeResponse
-	(*Tokens)(nil),                         // 18: skein.v1.Tokens
-	(*RegisterRequest)(nil),                // 19: skein.v1.RegisterRequest
-	(*RegisterResponse)(nil),               // 20: skein.v1.RegisterResponse
-	(*LoginRequest)(nil),                   // 21: skein.v1.LoginRequest
-	(*LoginResponse)(nil),                  // 22: skein.v1.LoginResponse
-	(*RefreshRequest)(nil),                 // 23: skein.v1.RefreshRequest
-	(*RefreshResponse)(nil),                // 24: skein.v1.RefreshResponse
-	(*LogoutRequest)(nil),                  // 25: skein.v1.LogoutRequest
-	(*LogoutResponse)(nil),                 // 26: skein.v1.LogoutResponse
-	(*ListSessionsRequest)(nil),            // 27: skein.v1.ListSessionsRequest
-	(*ListSessionsResponse)(nil),           // 28: skein.v1.ListSessionsResponse
-	(*Session)(nil),                        // 29: skein.v1.Session
-	(*RevokeSessionRequest)(nil),           // 30: skein.v1.RevokeSessionRequest
-	(*RevokeSessionResponse)(nil),          // 31: skein.v1.RevokeSessionResponse
-	(*ChangePasswordRequest)(nil),          // 32: skein.v1.ChangePasswordRequest
-	(*ChangePasswordResponse)(nil),         // 33: skein.v1.ChangePasswordResponse
-	(*LoginWithCodeRequest)(nil),           // 34: skein.v1.LoginWithCodeRequest
-	(*LoginWithCodeResponse)(nil),          // 35: skein.v1.LoginWithCodeResponse
-	(*GetSecurityRequest)(nil),             // 36: skein.v1.GetSecurityRequest
-	(*GetSecurityResponse)(nil),            // 37: skein.v1.GetSecurityResponse
-	(*BeginTotpRequest)(nil),               // 38: skein.v1.BeginTotpRequest
-	(*BeginTotpResponse)(nil),              // 39: skein.v1.BeginTotpResponse
-	(*ConfirmTotpRequest)(nil),             // 40: skein.v1.ConfirmTotpRequest
-	(*ConfirmTotpResponse)(nil),            // 41: skein.v1.ConfirmTotpResponse
-	(*DisableTotpRequest)(nil),             // 42: skein.v1.DisableTotpRequest
-	(*DisableTotpResponse)(nil),            // 43: skein.v1.DisableTotpResponse
-	(*NewRecoveryCodesRequest)(nil),        // 44: skein.v1.NewRecoveryCodesRequest
-	(*NewRecoveryCodesResponse)(nil),       // 45: skein.v1.NewRecoveryCodesResponse
-	(*DeleteAccountRequest)(nil),           // 46: skein.v1.DeleteAccountRequest
-	(*DeleteAccountResponse)(nil),          // 47: skein.v1.DeleteAccountResponse
-	(*BeginExportRequest)(nil),             // 48: skein.v1.BeginExportRequest
-	(*BeginExportResponse)(nil),            // 49: skein.v1.BeginExportResponse
-	(*ResetPasswordRequest)(nil),           // 50: skein.v1.ResetPasswordRequest
-	(*ResetPasswordResponse)(nil),          // 51: skein.v1.ResetPasswordResponse
-	(*LoginProvider)(nil),                  // 52: skein.v1.LoginProvider
-	(*ListLoginProvidersRequest)(nil),      // 53: skein.v1.ListLoginProvidersRequest
-	(*ListLoginProvidersResponse)(nil),     // 54: skein.v1.ListLoginProvidersResponse
-	(*BeginProviderLoginRequest)(nil),      // 55: skein.v1.BeginProviderLoginRequest
-	(*BeginProviderLoginResponse)(nil),     // 56: skein.v1.BeginProviderLoginResponse
-	(*AnswerProviderLoginRequest)(nil),     // 57: skein.v1.AnswerProviderLoginRequest
-	(*AnswerProviderLoginResponse)(nil),    // 58: skein.v1.AnswerProviderLoginResponse
-	(*FinishProviderLoginRequest)(nil),     // 59: skein.v1.FinishProviderLoginRequest
-	(*FinishProviderLoginResponse)(nil),    // 60: skein.v1.FinishProviderLoginResponse
-	(*Identity)(nil),                       // 61: skein.v1.Identity
-	(*LinkIdentityRequest)(nil),            // 62: skein.v1.LinkIdentityRequest
-	(*LinkIdentityResponse)(nil),           // 63: skein.v1.LinkIdentityResponse
-	(*ListIdentitiesRequest)(nil),          // 64: skein.v1.ListIdentitiesRequest
-	(*ListIdentitiesResponse)(nil),         // 65: skein.v1.ListIdentitiesResponse
-	(*UnlinkIdentityRequest)(nil),          // 66: skein.v1.UnlinkIdentityRequest
-	(*UnlinkIdentityResponse)(nil),         // 67: skein.v1.UnlinkIdentityResponse
-	(*ChangeUsernameRequest)(nil),          // 68: skein.v1.ChangeUsernameRequest
-	(*ChangeUsernameResponse)(nil),         // 69: skein.v1.ChangeUsernameResponse
-	(*RegisterGuestRequest)(nil),           // 70: skein.v1.RegisterGuestRequest
-	(*RegisterGuestResponse)(nil),          // 71: skein.v1.RegisterGuestResponse
-	(*UpgradeGuestRequest)(nil),            // 72: skein.v1.UpgradeGuestRequest
-	(*UpgradeGuestResponse)(nil),           // 73: skein.v1.UpgradeGuestResponse
-	(*User)(nil),                           // 74: skein.v1.User
-	(*GetUsersRequest)(nil),                // 75: skein.v1.GetUsersRequest
-	(*GetUsersResponse)(nil),               // 76: skein.v1.GetUsersResponse
-	(*FindUserRequest)(nil),                // 77: skein.v1.FindUserRequest
-	(*FindUserResponse)(nil),               // 78: skein.v1.FindUserResponse
-	(*SearchUsersRequest)(nil),             // 79: skein.v1.SearchUsersRequest
-	(*SearchUsersResponse)(nil),            // 80: skein.v1.SearchUsersResponse
-	(*UpdateProfileRequest)(nil),           // 81: skein.v1.UpdateProfileRequest
-	(*UpdateProfileResponse)(nil),          // 82: skein.v1.UpdateProfileResponse
-	(*Contact)(nil),                        // 83: skein.v1.Contact
-	(*RequestContactRequest)(nil),          // 84: skein.v1.RequestContactRequest
-	(*RequestContactResponse)(nil),         // 85: skein.v1.RequestContactResponse
-	(*AcceptContactRequest)(nil),           // 86: skein.v1.AcceptContactRequest
-	(*AcceptContactResponse)(nil),          // 87: skein.v1.AcceptContactResponse
-	(*RefuseContactRequest)(nil),           // 88: skein.v1.RefuseContactRequest
-	(*RefuseContactResponse)(nil),          // 89: skein.v1.RefuseContactResponse
-	(*RemoveContactRequest)(nil),           // 90: skein.v1.RemoveContactRequest
-	(*RemoveContactResponse)(nil),          // 91: skein.v1.RemoveContactResponse
-	(*BlockUserRequest)(nil),               // 92: skein.v1.BlockUserRequest
-	(*BlockUserResponse)(nil),              // 93: skein.v1.BlockUserResponse
-	(*UnblockUserRequest)(nil),             // 94: skein.v1.UnblockUserRequest
-	(*UnblockUserResponse)(nil),            // 95: skein.v1.UnblockUserResponse
-	(*SetRemarkRequest)(nil),               // 96: skein.v1.SetRemarkRequest
-	(*SetRemarkResponse)(nil),              // 97: skein.v1.SetRemarkResponse
-	(*SetTagsRequest)(nil),                 // 98: skein.v1.SetTagsRequest
-	(*SetTagsResponse)(nil),                // 99: skein.v1.SetTagsResponse
-	(*ListContactsRequest)(nil),            // 100: skein.v1.ListContactsRequest
-	(*ListContactsResponse)(nil),           // 101: skein.v1.ListContactsResponse
-	(*Group)(nil),                          // 102: skein.v1.Group
-	(*Member)(nil),                         // 103: skein.v1.Member
-	(*CreateGroupRequest)(nil),             // 104: skein.v1.CreateGroupRequest
-	(*CreateGroupResponse)(nil),            // 105: skein.v1.CreateGroupResponse
-	(*GetGroupRequest)(nil),                // 106: skein.v1.GetGroupRequest
-	(*GetGroupResponse)(nil),               // 107: skein.v1.GetGroupResponse
-	(*RenameGroupRequest)(nil),             // 108: skein.v1.RenameGroupRequest
-	(*RenameGroupResponse)(nil),            // 109: skein.v1.RenameGroupResponse
-	(*UpdateGroupRequest)(nil),             // 110: skein.v1.UpdateGroupRequest
-	(*UpdateGroupResponse)(nil),            // 111: skein.v1.UpdateGroupResponse
-	(*ListMembersRequest)(nil),             // 112: skein.v1.ListMembersRequest
-	(*ListMembersResponse)(nil),            // 113: skein.v1.ListMembersResponse
-	(*AddMembersRequest)(nil),              // 114: skein.v1.AddMembersRequest
-	(*AddMembersResponse)(nil),             // 115: skein.v1.AddMembersResponse
-	(*RemoveMembersRequest)(nil),           // 116: skein.v1.RemoveMembersRequest
-	(*RemoveMembersResponse)(nil),          // 117: skein.v1.RemoveMembersResponse
-	(*LeaveGroupRequest)(nil),              // 118: skein.v1.LeaveGroupRequest
-	(*LeaveGroupResponse)(nil),             // 119: skein.v1.LeaveGroupResponse
-	(*DismissGroupRequest)(nil),            // 120: skein.v1.DismissGroupRequest
-	(*DismissGroupResponse)(nil),           // 121: skein.v1.DismissGroupResponse
-	(*SetNicknameRequest)(nil),             // 122: skein.v1.SetNicknameRequest
-	(*SetNicknameResponse)(nil),            // 123: skein.v1.SetNicknameResponse
-	(*SetRoleRequest)(nil),                 // 124: skein.v1.SetRoleRequest
-	(*SetRoleResponse)(nil),                // 125: skein.v1.SetRoleResponse
-	(*TransferOwnershipRequest)(nil),       // 126: skein.v1.TransferOwnershipRequest
-	(*TransferOwnershipResponse)(nil),      // 127: skein.v1.TransferOwnershipResponse
-	(*MuteMemberRequest)(nil),              // 128: skein.v1.MuteMemberRequest
-	(*MuteMemberResponse)(nil),             // 129: skein.v1.MuteMemberResponse
-	(*Ban)(nil),                            // 130: skein.v1.Ban
-	(*BanMemberRequest)(nil),               // 131: skein.v1.BanMemberRequest
-	(*BanMemberResponse)(nil),              // 132: skein.v1.BanMemberResponse
-	(*UnbanMemberRequest)(nil),             // 133: skein.v1.UnbanMemberRequest
-	(*UnbanMemberResponse)(nil),            // 134: skein.v1.UnbanMemberResponse
-	(*ListBansRequest)(nil),                // 135: skein.v1.ListBansRequest
-	(*ListBansResponse)(nil),               // 136: skein.v1.ListBansResponse
-	(*Invitation)(nil),                     // 137: skein.v1.Invitation
-	(*ListInvitationsRequest)(nil),         // 138: skein.v1.ListInvitationsRequest
-	(*ListInvitationsResponse)(nil),        // 139: skein.v1.ListInvitationsResponse
-	(*AcceptInvitationRequest)(nil),        // 140: skein.v1.AcceptInvitationRequest
-	(*AcceptInvitationResponse)(nil),       // 141: skein.v1.AcceptInvitationResponse
-	(*RefuseInvitationRequest)(nil),        // 142: skein.v1.RefuseInvitationRequest
-	(*RefuseInvitationResponse)(nil),       // 143: skein.v1.RefuseInvitationResponse
-	(*InviteLink)(nil),                     // 144: skein.v1.InviteLink
-	(*CreateInviteLinkRequest)(nil),        // 145: skein.v1.CreateInviteLinkRequest
-	(*CreateInviteLinkResponse)(nil),       // 146: skein.v1.CreateInviteLinkResponse
-	(*ListInviteLinksRequest)(nil),         // 147: skein.v1.ListInviteLinksRequest
-	(*ListInviteLinksResponse)(nil),        // 148: skein.v1.ListInviteLinksResponse
-	(*RevokeInviteLinkRequest)(nil),        // 149: skein.v1.RevokeInviteLinkRequest
-	(*RevokeInviteLinkResponse)(nil),       // 150: skein.v1.RevokeInviteLinkResponse
-	(*GetInviteLinkRequest)(nil),           // 151: skein.v1.GetInviteLinkRequest
-	(*GetInviteLinkResponse)(nil),          // 152: skein.v1.GetInviteLinkResponse
-	(*JoinByLinkRequest)(nil),              // 153: skein.v1.JoinByLinkRequest
-	(*JoinByLinkResponse)(nil),             // 154: skein.v1.JoinByLinkResponse
-	(*JoinRequest)(nil),                    // 155: skein.v1.JoinRequest
-	(*RequestToJoinRequest)(nil),           // 156: skein.v1.RequestToJoinRequest
-	(*RequestToJoinResponse)(nil),          // 157: skein.v1.RequestToJoinResponse
-	(*WithdrawJoinRequest)(nil),            // 158: skein.v1.WithdrawJoinRequest
-	(*WithdrawJoinResponse)(nil),           // 159: skein.v1.WithdrawJoinResponse
-	(*ListJoinRequestsRequest)(nil),        // 160: skein.v1.ListJoinRequestsRequest
-	(*ListJoinRequestsResponse)(nil),       // 161: skein.v1.ListJoinRequestsResponse
-	(*ApproveJoinRequest)(nil),             // 162: skein.v1.ApproveJoinRequest
-	(*ApproveJoinResponse)(nil),            // 163: skein.v1.ApproveJoinResponse
-	(*RefuseJoinRequest)(nil),              // 164: skein.v1.RefuseJoinRequest
-	(*RefuseJoinResponse)(nil),             // 165: skein.v1.RefuseJoinResponse
-	(*ListStickersRequest)(nil),            // 166: skein.v1.ListStickersRequest
-	(*ListStickersResponse)(nil),           // 167: skein.v1.ListStickersResponse
-	(*StickerPack)(nil),                    // 168: skein.v1.StickerPack
-	(*Sticker)(nil),                        // 169: skein.v1.Sticker
-	(*CustomEmoji)(nil),                    // 170: skein.v1.CustomEmoji
-	(*MediaPlace)(nil),                     // 171: skein.v1.MediaPlace
-	(*GetMediaRequest)(nil),                // 172: skein.v1.GetMediaRequest
-	(*GetMediaResponse)(nil),               // 173: skein.v1.GetMediaResponse
-	(*LinkMediaRequest)(nil),               // 174: skein.v1.LinkMediaRequest
-	(*LinkMediaResponse)(nil),              // 175: skein.v1.LinkMediaResponse
-	(*DeleteMediaRequest)(nil),             // 176: skein.v1.DeleteMediaRequest
-	(*DeleteMediaResponse)(nil),            // 177: skein.v1.DeleteMediaResponse
-	(*ReportMessageRequest)(nil),           // 178: skein.v1.ReportMessageRequest
-	(*ReportMessageResponse)(nil),          // 179: skein.v1.ReportMessageResponse
-	(*SendMessageRequest)(nil),             // 180: skein.v1.SendMessageRequest
-	(*SendMessageResponse)(nil),            // 181: skein.v1.SendMessageResponse
-	(*StreamMessageRequest)(nil),           // 182: skein.v1.StreamMessageRequest
-	(*StreamMessageResponse)(nil),          // 183: skein.v1.StreamMessageResponse
-	(*RecallMessageRequest)(nil),           // 184: skein.v1.RecallMessageRequest
-	(*RecallMessageResponse)(nil),          // 185: skein.v1.RecallMessageResponse
-	(*EditMessageRequest)(nil),             // 186: skein.v1.EditMessageRequest
-	(*EditMessageResponse)(nil),            // 187: skein.v1.EditMessageResponse
-	(*ListEditsRequest)(nil),               // 188: skein.v1.ListEditsRequest
-	(*ListEditsResponse)(nil),              // 189: skein.v1.ListEditsResponse
-	(*Edited)(nil),                         // 190: skein.v1.Edited
-	(*ReactToMessageRequest)(nil),          // 191: skein.v1.ReactToMessageRequest
-	(*ReactToMessageResponse)(nil),         // 192: skein.v1.ReactToMessageResponse
-	(*ListReactionsRequest)(nil),           // 193: skein.v1.ListReactionsRequest
-	(*ListReactionsResponse)(nil),          // 194: skein.v1.ListReactionsResponse
-	(*ListReadersRequest)(nil),             // 195: skein.v1.ListReadersRequest
-	(*ListReadersResponse)(nil),            // 196: skein.v1.ListReadersResponse
-	(*Reacted)(nil),                        // 197: skein.v1.Reacted
-	(*VoteInPollRequest)(nil),              // 198: skein.v1.VoteInPollRequest
-	(*VoteInPollResponse)(nil),             // 199: skein.v1.VoteInPollResponse
-	(*EndPollRequest)(nil),                 // 200: skein.v1.EndPollRequest
-	(*EndPollResponse)(nil),                // 201: skein.v1.EndPollResponse
-	(*ListVotesRequest)(nil),               // 202: skein.v1.ListVotesRequest
-	(*ListVotesResponse)(nil),              // 203: skein.v1.ListVotesResponse
-	(*ForwardMessagesRequest)(nil),         // 204: skein.v1.ForwardMessagesRequest
-	(*ForwardSource)(nil),                  // 205: skein.v1.ForwardSource
-	(*ForwardMerge)(nil),                   // 206: skein.v1.ForwardMerge
-	(*ForwardMessagesResponse)(nil),        // 207: skein.v1.ForwardMessagesResponse
-	(*Forwarded)(nil),                      // 208: skein.v1.Forwarded
-	(*PinMessageRequest)(nil),              // 209: skein.v1.PinMessageRequest
-	(*PinMessageResponse)(nil),             // 210: skein.v1.PinMessageResponse
-	(*ListPinsRequest)(nil),                // 211: skein.v1.ListPinsRequest
-	(*ListPinsResponse)(nil),               // 212: skein.v1.ListPinsResponse
-	(*ListThreadRequest)(nil),              // 213: skein.v1.ListThreadRequest
-	(*ListThreadResponse)(nil),             // 214: skein.v1.ListThreadResponse
-	(*ListThreadsRequest)(nil),             // 215: skein.v1.ListThreadsRequest
-	(*ListThreadsResponse)(nil),            // 216: skein.v1.ListThreadsResponse
-	(*Thread)(nil),                         // 217: skein.v1.Thread
-	(*ScheduleMessageRequest)(nil),         // 218: skein.v1.ScheduleMessageRequest
-	(*ScheduleMessageResponse)(nil),        // 219: skein.v1.ScheduleMessageResponse
-	(*Scheduled)(nil),                      // 220: skein.v1.Scheduled
-	(*ListScheduledRequest)(nil),           // 221: skein.v1.ListScheduledRequest
-	(*ListScheduledResponse)(nil),          // 222: skein.v1.ListScheduledResponse
-	(*ChangeScheduledRequest)(nil),         // 223: skein.v1.ChangeScheduledRequest
-	(*ChangeScheduledResponse)(nil),        // 224: skein.v1.ChangeScheduledResponse
-	(*CancelScheduledRequest)(nil),         // 225: skein.v1.CancelScheduledRequest
-	(*CancelScheduledResponse)(nil),        // 226: skein.v1.CancelScheduledResponse
-	(*Voted)(nil),                          // 227: skein.v1.Voted
-	(*ListMentionsRequest)(nil),            // 228: skein.v1.ListMentionsRequest
-	(*ListMentionsResponse)(nil),           // 229: skein.v1.ListMentionsResponse
-	(*SearchMessagesRequest)(nil),          // 230: skein.v1.SearchMessagesRequest
-	(*SearchMessagesResponse)(nil),         // 231: skein.v1.SearchMessagesResponse
-	(*FoundMessage)(nil),                   // 232: skein.v1.FoundMessage
-	(*TextMatch)(nil),                      // 233: skein.v1.TextMatch
-	(*ListEntriesRequest)(nil),             // 234: skein.v1.ListEntriesRequest
-	(*ListEntriesResponse)(nil),            // 235: skein.v1.ListEntriesResponse
-	(*ListConversationsRequest)(nil),       // 236: skein.v1.ListConversationsRequest
-	(*ListConversationsResponse)(nil),      // 237: skein.v1.ListConversationsResponse
-	(*MarkReadRequest)(nil),                // 238: skein.v1.MarkReadRequest
-	(*MarkReadResponse)(nil),               // 239: skein.v1.MarkReadResponse
-	(*SetMyStateRequest)(nil),              // 240: skein.v1.SetMyStateRequest
-	(*SetThread)(nil),                      // 241: skein.v1.SetThread
-	(*SetLifetimeRequest)(nil),             // 242: skein.v1.SetLifetimeRequest
-	(*SetLifetimeResponse)(nil),            // 243: skein.v1.SetLifetimeResponse
-	(*SetMyStateResponse)(nil),             // 244: skein.v1.SetMyStateResponse
-	(*GetPushKeyRequest)(nil),              // 245: skein.v1.GetPushKeyRequest
-	(*GetPushKeyResponse)(nil),             // 246: skein.v1.GetPushKeyResponse
-	(*SetPushSubscriptionRequest)(nil),     // 247: skein.v1.SetPushSubscriptionRequest
-	(*SetPushSubscriptionResponse)(nil),    // 248: skein.v1.SetPushSubscriptionResponse
-	(*DeletePushSubscriptionRequest)(nil),  // 249: skein.v1.DeletePushSubscriptionRequest
-	(*DeletePushSubscriptionResponse)(nil), // 250: skein.v1.DeletePushSubscriptionResponse
-	(*PushSettings)(nil),                   // 251: skein.v1.PushSettings
-	(*GetPushSettingsRequest)(nil),         // 252: skein.v1.GetPushSettingsRequest
-	(*GetPushSettingsResponse)(nil),        // 253: skein.v1.GetPushSettingsResponse
-	(*SetPushSettingsRequest)(nil),         // 254: skein.v1.SetPushSettingsRequest
-	(*SetPushSettingsResponse)(nil),        // 255: skein.v1.SetPushSettingsResponse
-	(*SetServerSettingsRequest)(nil),       // 256: skein.v1.SetServerSettingsRequest
-	(*SetServerSettingsResponse)(nil),      // 257: skein.v1.SetServerSettingsResponse
-	(*ListGroupsRequest)(nil),              // 258: skein.v1.ListGroupsRequest
-	(*ListGroupsResponse)(nil),             // 259: skein.v1.ListGroupsResponse
-	(*InspectGroupRequest)(nil),            // 260: skein.v1.InspectGroupRequest
-	(*InspectGroupResponse)(nil),           // 261: skein.v1.InspectGroupResponse
-	(*SetGroupOwnerRequest)(nil),           // 262: skein.v1.SetGroupOwnerRequest
-	(*SetGroupOwnerResponse)(nil),          // 263: skein.v1.SetGroupOwnerResponse
-	(*CloseGroupRequest)(nil),              // 264: skein.v1.CloseGroupRequest
-	(*CloseGroupResponse)(nil),             // 265: skein.v1.CloseGroupResponse
-	(*Report)(nil),                         // 266: skein.v1.Report
-	(*ListReportsRequest)(nil),             // 267: skein.v1.ListReportsRequest
-	(*ListReportsResponse)(nil),            // 268: skein.v1.ListReportsResponse
-	(*GetReportRequest)(nil),               // 269: skein.v1.GetReportRequest
-	(*GetReportResponse)(nil),              // 270: skein.v1.GetReportResponse
-	(*DecideReportRequest)(nil),            // 271: skein.v1.DecideReportRequest
-	(*DecideReportResponse)(nil),           // 272: skein.v1.DecideReportResponse
-	(*TakeBackMessageRequest)(nil),         // 273: skein.v1.TakeBackMessageRequest
-	(*TakeBackMessageResponse)(nil),        // 274: skein.v1.TakeBackMessageResponse
-	(*AuditEntry)(nil),                     // 275: skein.v1.AuditEntry
-	(*ListAuditLogRequest)(nil),            // 276: skein.v1.ListAuditLogRequest
-	(*ListAuditLogResponse)(nil),           // 277: skein.v1.ListAuditLogResponse
-	(*Account)(nil),                        // 278: skein.v1.Account
-	(*BanUserRequest)(nil),                 // 279: skein.v1.BanUserRequest
-	(*BanUserResponse)(nil),                // 280: skein.v1.BanUserResponse
-	(*UnbanUserRequest)(nil),               // 281: skein.v1.UnbanUserRequest
-	(*UnbanUserResponse)(nil),              // 282: skein.v1.UnbanUserResponse
-	(*SetDisabledRequest)(nil),             // 283: skein.v1.SetDisabledRequest
-	(*SetDisabledResponse)(nil),            // 284: skein.v1.SetDisabledResponse
-	(*SetServerRoleRequest)(nil),           // 285: skein.v1.SetServerRoleRequest
-	(*SetServerRoleResponse)(nil),          // 286: skein.v1.SetServerRoleResponse
-	(*SetUsernameRequest)(nil),             // 287: skein.v1.SetUsernameRequest
-	(*SetUsernameResponse)(nil),            // 288: skein.v1.SetUsernameResponse
-	(*SetStickerPackRequest)(nil),          // 289: skein.v1.SetStickerPackRequest
-	(*NewSticker)(nil),                     // 290: skein.v1.NewSticker
-	(*SetStickerPackResponse)(nil),         // 291: skein.v1.SetStickerPackResponse
-	(*SetCustomEmojiRequest)(nil),          // 292: skein.v1.SetCustomEmojiRequest
-	(*SetCustomEmojiResponse)(nil),         // 293: skein.v1.SetCustomEmojiResponse
-	(*SetRetentionRequest)(nil),            // 294: skein.v1.SetRetentionRequest
-	(*SetRetentionResponse)(nil),           // 295: skein.v1.SetRetentionResponse
-	(*GetRetentionRequest)(nil),            // 296: skein.v1.GetRetentionRequest
-	(*GetRetentionResponse)(nil),           // 297: skein.v1.GetRetentionResponse
-	(*ClaimAdminRequest)(nil),              // 298: skein.v1.ClaimAdminRequest
-	(*ClaimAdminResponse)(nil),             // 299: skein.v1.ClaimAdminResponse
-	(*MintTokenRequest)(nil),               // 300: skein.v1.MintTokenRequest
-	(*MintTokenResponse)(nil),              // 301: skein.v1.MintTokenResponse
-	(*CreateUserRequest)(nil),              // 302: skein.v1.CreateUserRequest
-	(*CreateUserResponse)(nil),             // 303: skein.v1.CreateUserResponse
-	(*ListUsersRequest)(nil),               // 304: skein.v1.ListUsersRequest
-	(*ListUsersResponse)(nil),              // 305: skein.v1.ListUsersResponse
-	(*ListUserSessionsRequest)(nil),        // 306: skein.v1.ListUserSessionsRequest
-	(*ListUserSessionsResponse)(nil),       // 307: skein.v1.ListUserSessionsResponse
-	(*KickUserRequest)(nil),                // 308: skein.v1.KickUserRequest
-	(*KickUserResponse)(nil),               // 309: skein.v1.KickUserResponse
-	(*EraseUserRequest)(nil),               // 310: skein.v1.EraseUserRequest
-	(*EraseUserResponse)(nil),              // 311: skein.v1.EraseUserResponse
-	(*ExportUserRequest)(nil),              // 312: skein.v1.ExportUserRequest
-	(*ExportUserResponse)(nil),             // 313: skein.v1.ExportUserResponse
-	(*CreateGroupForRequest)(nil),          // 314: skein.v1.CreateGroupForRequest
-	(*CreateGroupForResponse)(nil),         // 315: skein.v1.CreateGroupForResponse
-	(*RegistrationLink)(nil),               // 316: skein.v1.RegistrationLink
-	(*CreateRegistrationLinkRequest)(nil),  // 317: skein.v1.CreateRegistrationLinkRequest
-	(*CreateRegistrationLinkResponse)(nil), // 318: skein.v1.CreateRegistrationLinkResponse
-	(*ListRegistrationLinksRequest)(nil),   // 319: skein.v1.ListRegistrationLinksRequest
-	(*ListRegistrationLinksResponse)(nil),  // 320: skein.v1.ListRegistrationLinksResponse
-	(*RevokeRegistrationLinkRequest)(nil),  // 321: skein.v1.RevokeRegistrationLinkRequest
-	(*RevokeRegistrationLinkResponse)(nil), // 322: skein.v1.RevokeRegistrationLinkResponse
-	(*CreateResetLinkRequest)(nil),         // 323: skein.v1.CreateResetLinkRequest
-	(*CreateResetLinkResponse)(nil),        // 324: skein.v1.CreateResetLinkResponse
-	nil,                                    // 325: skein.v1.User.ExtraEntry
-	nil,                                    // 326: skein.v1.UpdateProfileRequest.ExtraEntry
-	nil,                                    // 327: skein.v1.Group.ExtraEntry
-	nil,                                    // 328: skein.v1.UpdateGroupRequest.ExtraEntry
-	nil,                                    // 329: skein.v1.SendMessageRequest.ExtraEntry
-	nil,                                    // 330: skein.v1.EditMessageRequest.ExtraEntry
-	nil,                                    // 331: skein.v1.Edited.ExtraEntry
-	(*Device)(nil),                         // 332: skein.v1.Device
-	(Role)(0),                              // 333: skein.v1.Role
-	(GroupPower)(0),                        // 334: skein.v1.GroupPower
-	(JoinMode)(0),                          // 335: skein.v1.JoinMode
-	(GroupHistory)(0),                      // 336: skein.v1.GroupHistory
-	(*Media)(nil),                          // 337: skein.v1.Media
-	(*Content)(nil),                        // 338: skein.v1.Content
-	(*Poll)(nil),                           // 339: skein.v1.Poll
-	(GroupMention)(0),                      // 340: skein.v1.GroupMention
-	(*Error)(nil),                          // 341: skein.v1.Error
-	(*Entry)(nil),                          // 342: skein.v1.Entry
-	(*Newest)(nil),                         // 343: skein.v1.Newest
-	(*SyncDelta)(nil),                      // 344: skein.v1.SyncDelta
-	(PushLevel)(0),                         // 345: skein.v1.PushLevel
-	(*MyState)(nil),                        // 346: skein.v1.MyState
-	(*GroupChange)(nil),                    // 347: skein.v1.GroupChange
+	(FilterKind)(0),                        // 9: skein.v1.FilterKind
+	(FilterAction)(0),                      // 10: skein.v1.FilterAction
+	(FilterScope)(0),                       // 11: skein.v1.FilterScope
+	(ReportState)(0),                       // 12: skein.v1.ReportState
+	(AuditKind)(0),                         // 13: skein.v1.AuditKind
+	(AccountState)(0),                      // 14: skein.v1.AccountState
+	(RetentionKind)(0),                     // 15: skein.v1.RetentionKind
+	(*GetAnnouncementsRequest)(nil),        // 16: skein.v1.GetAnnouncementsRequest
+	(*GetAnnouncementsResponse)(nil),       // 17: skein.v1.GetAnnouncementsResponse
+	(*ServerInfo)(nil),                     // 18: skein.v1.ServerInfo
+	(*GetServerInfoRequest)(nil),           // 19: skein.v1.GetServerInfoRequest
+	(*GetServerInfoResponse)(nil),          // 20: skein.v1.GetServerInfoResponse
+	(*GetMeRequest)(nil),                   // 21: skein.v1.GetMeRequest
+	(*GetMeResponse)(nil),                  // 22: skein.v1.GetMeResponse
+	(*Tokens)(nil),                         // 23: skein.v1.Tokens
+	(*RegisterRequest)(nil),                // 24: skein.v1.RegisterRequest
+	(*RegisterResponse)(nil),               // 25: skein.v1.RegisterResponse
+	(*LoginRequest)(nil),                   // 26: skein.v1.LoginRequest
+	(*LoginResponse)(nil),                  // 27: skein.v1.LoginResponse
+	(*RefreshRequest)(nil),                 // 28: skein.v1.RefreshRequest
+	(*RefreshResponse)(nil),                // 29: skein.v1.RefreshResponse
+	(*LogoutRequest)(nil),                  // 30: skein.v1.LogoutRequest
+	(*LogoutResponse)(nil),                 // 31: skein.v1.LogoutResponse
+	(*ListSessionsRequest)(nil),            // 32: skein.v1.ListSessionsRequest
+	(*ListSessionsResponse)(nil),           // 33: skein.v1.ListSessionsResponse
+	(*Session)(nil),                        // 34: skein.v1.Session
+	(*RevokeSessionRequest)(nil),           // 35: skein.v1.RevokeSessionRequest
+	(*RevokeSessionResponse)(nil),          // 36: skein.v1.RevokeSessionResponse
+	(*ChangePasswordRequest)(nil),          // 37: skein.v1.ChangePasswordRequest
+	(*ChangePasswordResponse)(nil),         // 38: skein.v1.ChangePasswordResponse
+	(*LoginWithCodeRequest)(nil),           // 39: skein.v1.LoginWithCodeRequest
+	(*LoginWithCodeResponse)(nil),          // 40: skein.v1.LoginWithCodeResponse
+	(*GetSecurityRequest)(nil),             // 41: skein.v1.GetSecurityRequest
+	(*GetSecurityResponse)(nil),            // 42: skein.v1.GetSecurityResponse
+	(*BeginTotpRequest)(nil),               // 43: skein.v1.BeginTotpRequest
+	(*BeginTotpResponse)(nil),              // 44: skein.v1.BeginTotpResponse
+	(*ConfirmTotpRequest)(nil),             // 45: skein.v1.ConfirmTotpRequest
+	(*ConfirmTotpResponse)(nil),            // 46: skein.v1.ConfirmTotpResponse
+	(*DisableTotpRequest)(nil),             // 47: skein.v1.DisableTotpRequest
+	(*DisableTotpResponse)(nil),            // 48: skein.v1.DisableTotpResponse
+	(*NewRecoveryCodesRequest)(nil),        // 49: skein.v1.NewRecoveryCodesRequest
+	(*NewRecoveryCodesResponse)(nil),       // 50: skein.v1.NewRecoveryCodesResponse
+	(*DeleteAccountRequest)(nil),           // 51: skein.v1.DeleteAccountRequest
+	(*DeleteAccountResponse)(nil),          // 52: skein.v1.DeleteAccountResponse
+	(*BeginExportRequest)(nil),             // 53: skein.v1.BeginExportRequest
+	(*BeginExportResponse)(nil),            // 54: skein.v1.BeginExportResponse
+	(*ResetPasswordRequest)(nil),           // 55: skein.v1.ResetPasswordRequest
+	(*ResetPasswordResponse)(nil),          // 56: skein.v1.ResetPasswordResponse
+	(*LoginProvider)(nil),                  // 57: skein.v1.LoginProvider
+	(*ListLoginProvidersRequest)(nil),      // 58: skein.v1.ListLoginProvidersRequest
+	(*ListLoginProvidersResponse)(nil),     // 59: skein.v1.ListLoginProvidersResponse
+	(*BeginProviderLoginRequest)(nil),      // 60: skein.v1.BeginProviderLoginRequest
+	(*BeginProviderLoginResponse)(nil),     // 61: skein.v1.BeginProviderLoginResponse
+	(*AnswerProviderLoginRequest)(nil),     // 62: skein.v1.AnswerProviderLoginRequest
+	(*AnswerProviderLoginResponse)(nil),    // 63: skein.v1.AnswerProviderLoginResponse
+	(*FinishProviderLoginRequest)(nil),     // 64: skein.v1.FinishProviderLoginRequest
+	(*FinishProviderLoginResponse)(nil),    // 65: skein.v1.FinishProviderLoginResponse
+	(*Identity)(nil),                       // 66: skein.v1.Identity
+	(*LinkIdentityRequest)(nil),            // 67: skein.v1.LinkIdentityRequest
+	(*LinkIdentityResponse)(nil),           // 68: skein.v1.LinkIdentityResponse
+	(*ListIdentitiesRequest)(nil),          // 69: skein.v1.ListIdentitiesRequest
+	(*ListIdentitiesResponse)(nil),         // 70: skein.v1.ListIdentitiesResponse
+	(*UnlinkIdentityRequest)(nil),          // 71: skein.v1.UnlinkIdentityRequest
+	(*UnlinkIdentityResponse)(nil),         // 72: skein.v1.UnlinkIdentityResponse
+	(*ChangeUsernameRequest)(nil),          // 73: skein.v1.ChangeUsernameRequest
+	(*ChangeUsernameResponse)(nil),         // 74: skein.v1.ChangeUsernameResponse
+	(*RegisterGuestRequest)(nil),           // 75: skein.v1.RegisterGuestRequest
+	(*RegisterGuestResponse)(nil),          // 76: skein.v1.RegisterGuestResponse
+	(*UpgradeGuestRequest)(nil),            // 77: skein.v1.UpgradeGuestRequest
+	(*UpgradeGuestResponse)(nil),           // 78: skein.v1.UpgradeGuestResponse
+	(*User)(nil),                           // 79: skein.v1.User
+	(*GetUsersRequest)(nil),                // 80: skein.v1.GetUsersRequest
+	(*GetUsersResponse)(nil),               // 81: skein.v1.GetUsersResponse
+	(*FindUserRequest)(nil),                // 82: skein.v1.FindUserRequest
+	(*FindUserResponse)(nil),               // 83: skein.v1.FindUserResponse
+	(*SearchUsersRequest)(nil),             // 84: skein.v1.SearchUsersRequest
+	(*SearchUsersResponse)(nil),            // 85: skein.v1.SearchUsersResponse
+	(*UpdateProfileRequest)(nil),           // 86: skein.v1.UpdateProfileRequest
+	(*UpdateProfileResponse)(nil),          // 87: skein.v1.UpdateProfileResponse
+	(*Contact)(nil),                        // 88: skein.v1.Contact
+	(*RequestContactRequest)(nil),          // 89: skein.v1.RequestContactRequest
+	(*RequestContactResponse)(nil),         // 90: skein.v1.RequestContactResponse
+	(*AcceptContactRequest)(nil),           // 91: skein.v1.AcceptContactRequest
+	(*AcceptContactResponse)(nil),          // 92: skein.v1.AcceptContactResponse
+	(*RefuseContactRequest)(nil),           // 93: skein.v1.RefuseContactRequest
+	(*RefuseContactResponse)(nil),          // 94: skein.v1.RefuseContactResponse
+	(*RemoveContactRequest)(nil),           // 95: skein.v1.RemoveContactRequest
+	(*RemoveContactResponse)(nil),          // 96: skein.v1.RemoveContactResponse
+	(*BlockUserRequest)(nil),               // 97: skein.v1.BlockUserRequest
+	(*BlockUserResponse)(nil),              // 98: skein.v1.BlockUserResponse
+	(*UnblockUserRequest)(nil),             // 99: skein.v1.UnblockUserRequest
+	(*UnblockUserResponse)(nil),            // 100: skein.v1.UnblockUserResponse
+	(*SetRemarkRequest)(nil),               // 101: skein.v1.SetRemarkRequest
+	(*SetRemarkResponse)(nil),              // 102: skein.v1.SetRemarkResponse
+	(*SetTagsRequest)(nil),                 // 103: skein.v1.SetTagsRequest
+	(*SetTagsResponse)(nil),                // 104: skein.v1.SetTagsResponse
+	(*ListContactsRequest)(nil),            // 105: skein.v1.ListContactsRequest
+	(*ListContactsResponse)(nil),           // 106: skein.v1.ListContactsResponse
+	(*Group)(nil),                          // 107: skein.v1.Group
+	(*Member)(nil),                         // 108: skein.v1.Member
+	(*CreateGroupRequest)(nil),             // 109: skein.v1.CreateGroupRequest
+	(*CreateGroupResponse)(nil),            // 110: skein.v1.CreateGroupResponse
+	(*GetGroupRequest)(nil),                // 111: skein.v1.GetGroupRequest
+	(*GetGroupResponse)(nil),               // 112: skein.v1.GetGroupResponse
+	(*RenameGroupRequest)(nil),             // 113: skein.v1.RenameGroupRequest
+	(*RenameGroupResponse)(nil),            // 114: skein.v1.RenameGroupResponse
+	(*UpdateGroupRequest)(nil),             // 115: skein.v1.UpdateGroupRequest
+	(*UpdateGroupResponse)(nil),            // 116: skein.v1.UpdateGroupResponse
+	(*ListMembersRequest)(nil),             // 117: skein.v1.ListMembersRequest
+	(*ListMembersResponse)(nil),            // 118: skein.v1.ListMembersResponse
+	(*AddMembersRequest)(nil),              // 119: skein.v1.AddMembersRequest
+	(*AddMembersResponse)(nil),             // 120: skein.v1.AddMembersResponse
+	(*RemoveMembersRequest)(nil),           // 121: skein.v1.RemoveMembersRequest
+	(*RemoveMembersResponse)(nil),          // 122: skein.v1.RemoveMembersResponse
+	(*LeaveGroupRequest)(nil),              // 123: skein.v1.LeaveGroupRequest
+	(*LeaveGroupResponse)(nil),             // 124: skein.v1.LeaveGroupResponse
+	(*DismissGroupRequest)(nil),            // 125: skein.v1.DismissGroupRequest
+	(*DismissGroupResponse)(nil),           // 126: skein.v1.DismissGroupResponse
+	(*SetNicknameRequest)(nil),             // 127: skein.v1.SetNicknameRequest
+	(*SetNicknameResponse)(nil),            // 128: skein.v1.SetNicknameResponse
+	(*SetRoleRequest)(nil),                 // 129: skein.v1.SetRoleRequest
+	(*SetRoleResponse)(nil),                // 130: skein.v1.SetRoleResponse
+	(*TransferOwnershipRequest)(nil),       // 131: skein.v1.TransferOwnershipRequest
+	(*TransferOwnershipResponse)(nil),      // 132: skein.v1.TransferOwnershipResponse
+	(*MuteMemberRequest)(nil),              // 133: skein.v1.MuteMemberRequest
+	(*MuteMemberResponse)(nil),             // 134: skein.v1.MuteMemberResponse
+	(*Ban)(nil),                            // 135: skein.v1.Ban
+	(*BanMemberRequest)(nil),               // 136: skein.v1.BanMemberRequest
+	(*BanMemberResponse)(nil),              // 137: skein.v1.BanMemberResponse
+	(*UnbanMemberRequest)(nil),             // 138: skein.v1.UnbanMemberRequest
+	(*UnbanMemberResponse)(nil),            // 139: skein.v1.UnbanMemberResponse
+	(*ListBansRequest)(nil),                // 140: skein.v1.ListBansRequest
+	(*ListBansResponse)(nil),               // 141: skein.v1.ListBansResponse
+	(*Invitation)(nil),                     // 142: skein.v1.Invitation
+	(*ListInvitationsRequest)(nil),         // 143: skein.v1.ListInvitationsRequest
+	(*ListInvitationsResponse)(nil),        // 144: skein.v1.ListInvitationsResponse
+	(*AcceptInvitationRequest)(nil),        // 145: skein.v1.AcceptInvitationRequest
+	(*AcceptInvitationResponse)(nil),       // 146: skein.v1.AcceptInvitationResponse
+	(*RefuseInvitationRequest)(nil),        // 147: skein.v1.RefuseInvitationRequest
+	(*RefuseInvitationResponse)(nil),       // 148: skein.v1.RefuseInvitationResponse
+	(*InviteLink)(nil),                     // 149: skein.v1.InviteLink
+	(*CreateInviteLinkRequest)(nil),        // 150: skein.v1.CreateInviteLinkRequest
+	(*CreateInviteLinkResponse)(nil),       // 151: skein.v1.CreateInviteLinkResponse
+	(*ListInviteLinksRequest)(nil),         // 152: skein.v1.ListInviteLinksRequest
+	(*ListInviteLinksResponse)(nil),        // 153: skein.v1.ListInviteLinksResponse
+	(*RevokeInviteLinkRequest)(nil),        // 154: skein.v1.RevokeInviteLinkRequest
+	(*RevokeInviteLinkResponse)(nil),       // 155: skein.v1.RevokeInviteLinkResponse
+	(*GetInviteLinkRequest)(nil),           // 156: skein.v1.GetInviteLinkRequest
+	(*GetInviteLinkResponse)(nil),          // 157: skein.v1.GetInviteLinkResponse
+	(*JoinByLinkRequest)(nil),              // 158: skein.v1.JoinByLinkRequest
+	(*JoinByLinkResponse)(nil),             // 159: skein.v1.JoinByLinkResponse
+	(*JoinRequest)(nil),                    // 160: skein.v1.JoinRequest
+	(*RequestToJoinRequest)(nil),           // 161: skein.v1.RequestToJoinRequest
+	(*RequestToJoinResponse)(nil),          // 162: skein.v1.RequestToJoinResponse
+	(*WithdrawJoinRequest)(nil),            // 163: skein.v1.WithdrawJoinRequest
+	(*WithdrawJoinResponse)(nil),           // 164: skein.v1.WithdrawJoinResponse
+	(*ListJoinRequestsRequest)(nil),        // 165: skein.v1.ListJoinRequestsRequest
+	(*ListJoinRequestsResponse)(nil),       // 166: skein.v1.ListJoinRequestsResponse
+	(*ApproveJoinRequest)(nil),             // 167: skein.v1.ApproveJoinRequest
+	(*ApproveJoinResponse)(nil),            // 168: skein.v1.ApproveJoinResponse
+	(*RefuseJoinRequest)(nil),              // 169: skein.v1.RefuseJoinRequest
+	(*RefuseJoinResponse)(nil),             // 170: skein.v1.RefuseJoinResponse
+	(*ListStickersRequest)(nil),            // 171: skein.v1.ListStickersRequest
+	(*ListStickersResponse)(nil),           // 172: skein.v1.ListStickersResponse
+	(*StickerPack)(nil),                    // 173: skein.v1.StickerPack
+	(*Sticker)(nil),                        // 174: skein.v1.Sticker
+	(*CustomEmoji)(nil),                    // 175: skein.v1.CustomEmoji
+	(*MediaPlace)(nil),                     // 176: skein.v1.MediaPlace
+	(*GetMediaRequest)(nil),                // 177: skein.v1.GetMediaRequest
+	(*GetMediaResponse)(nil),               // 178: skein.v1.GetMediaResponse
+	(*LinkMediaRequest)(nil),               // 179: skein.v1.LinkMediaRequest
+	(*LinkMediaResponse)(nil),              // 180: skein.v1.LinkMediaResponse
+	(*DeleteMediaRequest)(nil),             // 181: skein.v1.DeleteMediaRequest
+	(*DeleteMediaResponse)(nil),            // 182: skein.v1.DeleteMediaResponse
+	(*ReportMessageRequest)(nil),           // 183: skein.v1.ReportMessageRequest
+	(*ReportMessageResponse)(nil),          // 184: skein.v1.ReportMessageResponse
+	(*SendMessageRequest)(nil),             // 185: skein.v1.SendMessageRequest
+	(*SendMessageResponse)(nil),            // 186: skein.v1.SendMessageResponse
+	(*StreamMessageRequest)(nil),           // 187: skein.v1.StreamMessageRequest
+	(*StreamMessageResponse)(nil),          // 188: skein.v1.StreamMessageResponse
+	(*RecallMessageRequest)(nil),           // 189: skein.v1.RecallMessageRequest
+	(*RecallMessageResponse)(nil),          // 190: skein.v1.RecallMessageResponse
+	(*EditMessageRequest)(nil),             // 191: skein.v1.EditMessageRequest
+	(*EditMessageResponse)(nil),            // 192: skein.v1.EditMessageResponse
+	(*ListEditsRequest)(nil),               // 193: skein.v1.ListEditsRequest
+	(*ListEditsResponse)(nil),              // 194: skein.v1.ListEditsResponse
+	(*Edited)(nil),                         // 195: skein.v1.Edited
+	(*ReactToMessageRequest)(nil),          // 196: skein.v1.ReactToMessageRequest
+	(*ReactToMessageResponse)(nil),         // 197: skein.v1.ReactToMessageResponse
+	(*ListReactionsRequest)(nil),           // 198: skein.v1.ListReactionsRequest
+	(*ListReactionsResponse)(nil),          // 199: skein.v1.ListReactionsResponse
+	(*ListReadersRequest)(nil),             // 200: skein.v1.ListReadersRequest
+	(*ListReadersResponse)(nil),            // 201: skein.v1.ListReadersResponse
+	(*Reacted)(nil),                        // 202: skein.v1.Reacted
+	(*VoteInPollRequest)(nil),              // 203: skein.v1.VoteInPollRequest
+	(*VoteInPollResponse)(nil),             // 204: skein.v1.VoteInPollResponse
+	(*EndPollRequest)(nil),                 // 205: skein.v1.EndPollRequest
+	(*EndPollResponse)(nil),                // 206: skein.v1.EndPollResponse
+	(*ListVotesRequest)(nil),               // 207: skein.v1.ListVotesRequest
+	(*ListVotesResponse)(nil),              // 208: skein.v1.ListVotesResponse
+	(*ForwardMessagesRequest)(nil),         // 209: skein.v1.ForwardMessagesRequest
+	(*ForwardSource)(nil),                  // 210: skein.v1.ForwardSource
+	(*ForwardMerge)(nil),                   // 211: skein.v1.ForwardMerge
+	(*ForwardMessagesResponse)(nil),        // 212: skein.v1.ForwardMessagesResponse
+	(*Forwarded)(nil),                      // 213: skein.v1.Forwarded
+	(*PinMessageRequest)(nil),              // 214: skein.v1.PinMessageRequest
+	(*PinMessageResponse)(nil),             // 215: skein.v1.PinMessageResponse
+	(*ListPinsRequest)(nil),                // 216: skein.v1.ListPinsRequest
+	(*ListPinsResponse)(nil),               // 217: skein.v1.ListPinsResponse
+	(*ListThreadRequest)(nil),              // 218: skein.v1.ListThreadRequest
+	(*ListThreadResponse)(nil),             // 219: skein.v1.ListThreadResponse
+	(*ListThreadsRequest)(nil),             // 220: skein.v1.ListThreadsRequest
+	(*ListThreadsResponse)(nil),            // 221: skein.v1.ListThreadsResponse
+	(*Thread)(nil),                         // 222: skein.v1.Thread
+	(*ScheduleMessageRequest)(nil),         // 223: skein.v1.ScheduleMessageRequest
+	(*ScheduleMessageResponse)(nil),        // 224: skein.v1.ScheduleMessageResponse
+	(*Scheduled)(nil),                      // 225: skein.v1.Scheduled
+	(*ListScheduledRequest)(nil),           // 226: skein.v1.ListScheduledRequest
+	(*ListScheduledResponse)(nil),          // 227: skein.v1.ListScheduledResponse
+	(*ChangeScheduledRequest)(nil),         // 228: skein.v1.ChangeScheduledRequest
+	(*ChangeScheduledResponse)(nil),        // 229: skein.v1.ChangeScheduledResponse
+	(*CancelScheduledRequest)(nil),         // 230: skein.v1.CancelScheduledRequest
+	(*CancelScheduledResponse)(nil),        // 231: skein.v1.CancelScheduledResponse
+	(*Voted)(nil),                          // 232: skein.v1.Voted
+	(*ListMentionsRequest)(nil),            // 233: skein.v1.ListMentionsRequest
+	(*ListMentionsResponse)(nil),           // 234: skein.v1.ListMentionsResponse
+	(*SearchMessagesRequest)(nil),          // 235: skein.v1.SearchMessagesRequest
+	(*SearchMessagesResponse)(nil),         // 236: skein.v1.SearchMessagesResponse
+	(*FoundMessage)(nil),                   // 237: skein.v1.FoundMessage
+	(*TextMatch)(nil),                      // 238: skein.v1.TextMatch
+	(*ListEntriesRequest)(nil),             // 239: skein.v1.ListEntriesRequest
+	(*ListEntriesResponse)(nil),            // 240: skein.v1.ListEntriesResponse
+	(*ListConversationsRequest)(nil),       // 241: skein.v1.ListConversationsRequest
+	(*ListConversationsResponse)(nil),      // 242: skein.v1.ListConversationsResponse
+	(*MarkReadRequest)(nil),                // 243: skein.v1.MarkReadRequest
+	(*MarkReadResponse)(nil),               // 244: skein.v1.MarkReadResponse
+	(*SetMyStateRequest)(nil),              // 245: skein.v1.SetMyStateRequest
+	(*SetThread)(nil),                      // 246: skein.v1.SetThread
+	(*SetLifetimeRequest)(nil),             // 247: skein.v1.SetLifetimeRequest
+	(*SetLifetimeResponse)(nil),            // 248: skein.v1.SetLifetimeResponse
+	(*SetMyStateResponse)(nil),             // 249: skein.v1.SetMyStateResponse
+	(*GetPushKeyRequest)(nil),              // 250: skein.v1.GetPushKeyRequest
+	(*GetPushKeyResponse)(nil),             // 251: skein.v1.GetPushKeyResponse
+	(*SetPushSubscriptionRequest)(nil),     // 252: skein.v1.SetPushSubscriptionRequest
+	(*SetPushSubscriptionResponse)(nil),    // 253: skein.v1.SetPushSubscriptionResponse
+	(*DeletePushSubscriptionRequest)(nil),  // 254: skein.v1.DeletePushSubscriptionRequest
+	(*DeletePushSubscriptionResponse)(nil), // 255: skein.v1.DeletePushSubscriptionResponse
+	(*PushSettings)(nil),                   // 256: skein.v1.PushSettings
+	(*GetPushSettingsRequest)(nil),         // 257: skein.v1.GetPushSettingsRequest
+	(*GetPushSettingsResponse)(nil),        // 258: skein.v1.GetPushSettingsResponse
+	(*SetPushSettingsRequest)(nil),         // 259: skein.v1.SetPushSettingsRequest
+	(*SetPushSettingsResponse)(nil),        // 260: skein.v1.SetPushSettingsResponse
+	(*GetHealthRequest)(nil),               // 261: skein.v1.GetHealthRequest
+	(*GetHealthResponse)(nil),              // 262: skein.v1.GetHealthResponse
+	(*Health)(nil),                         // 263: skein.v1.Health
+	(*NodeHealth)(nil),                     // 264: skein.v1.NodeHealth
+	(*StoreHealth)(nil),                    // 265: skein.v1.StoreHealth
+	(*CodeCount)(nil),                      // 266: skein.v1.CodeCount
+	(*FollowerHealth)(nil),                 // 267: skein.v1.FollowerHealth
+	(*PushHealth)(nil),                     // 268: skein.v1.PushHealth
+	(*LaterHealth)(nil),                    // 269: skein.v1.LaterHealth
+	(*CertificateHealth)(nil),              // 270: skein.v1.CertificateHealth
+	(*AnnounceRequest)(nil),                // 271: skein.v1.AnnounceRequest
+	(*AnnounceResponse)(nil),               // 272: skein.v1.AnnounceResponse
+	(*WithdrawAnnouncementRequest)(nil),    // 273: skein.v1.WithdrawAnnouncementRequest
+	(*WithdrawAnnouncementResponse)(nil),   // 274: skein.v1.WithdrawAnnouncementResponse
+	(*FilterRule)(nil),                     // 275: skein.v1.FilterRule
+	(*ListFilterRulesRequest)(nil),         // 276: skein.v1.ListFilterRulesRequest
+	(*ListFilterRulesResponse)(nil),        // 277: skein.v1.ListFilterRulesResponse
+	(*AddFilterRuleRequest)(nil),           // 278: skein.v1.AddFilterRuleRequest
+	(*AddFilterRuleResponse)(nil),          // 279: skein.v1.AddFilterRuleResponse
+	(*RemoveFilterRuleRequest)(nil),        // 280: skein.v1.RemoveFilterRuleRequest
+	(*RemoveFilterRuleResponse)(nil),       // 281: skein.v1.RemoveFilterRuleResponse
+	(*TestFilterRequest)(nil),              // 282: skein.v1.TestFilterRequest
+	(*TestFilterResponse)(nil),             // 283: skein.v1.TestFilterResponse
+	(*SetServerSettingsRequest)(nil),       // 284: skein.v1.SetServerSettingsRequest
+	(*SetServerSettingsResponse)(nil),      // 285: skein.v1.SetServerSettingsResponse
+	(*ListGroupsRequest)(nil),              // 286: skein.v1.ListGroupsRequest
+	(*ListGroupsResponse)(nil),             // 287: skein.v1.ListGroupsResponse
+	(*InspectGroupRequest)(nil),            // 288: skein.v1.InspectGroupRequest
+	(*InspectGroupResponse)(nil),           // 289: skein.v1.InspectGroupResponse
+	(*SetGroupOwnerRequest)(nil),           // 290: skein.v1.SetGroupOwnerRequest
+	(*SetGroupOwnerResponse)(nil),          // 291: skein.v1.SetGroupOwnerResponse
+	(*CloseGroupRequest)(nil),              // 292: skein.v1.CloseGroupRequest
+	(*CloseGroupResponse)(nil),             // 293: skein.v1.CloseGroupResponse
+	(*Report)(nil),                         // 294: skein.v1.Report
+	(*ListReportsRequest)(nil),             // 295: skein.v1.ListReportsRequest
+	(*ListReportsResponse)(nil),            // 296: skein.v1.ListReportsResponse
+	(*GetReportRequest)(nil),               // 297: skein.v1.GetReportRequest
+	(*GetReportResponse)(nil),              // 298: skein.v1.GetReportResponse
+	(*DecideReportRequest)(nil),            // 299: skein.v1.DecideReportRequest
+	(*DecideReportResponse)(nil),           // 300: skein.v1.DecideReportResponse
+	(*TakeBackMessageRequest)(nil),         // 301: skein.v1.TakeBackMessageRequest
+	(*TakeBackMessageResponse)(nil),        // 302: skein.v1.TakeBackMessageResponse
+	(*AuditEntry)(nil),                     // 303: skein.v1.AuditEntry
+	(*ListAuditLogRequest)(nil),            // 304: skein.v1.ListAuditLogRequest
+	(*ListAuditLogResponse)(nil),           // 305: skein.v1.ListAuditLogResponse
+	(*Account)(nil),                        // 306: skein.v1.Account
+	(*BanUserRequest)(nil),                 // 307: skein.v1.BanUserRequest
+	(*BanUserResponse)(nil),                // 308: skein.v1.BanUserResponse
+	(*UnbanUserRequest)(nil),               // 309: skein.v1.UnbanUserRequest
+	(*UnbanUserResponse)(nil),              // 310: skein.v1.UnbanUserResponse
+	(*SetDisabledRequest)(nil),             // 311: skein.v1.SetDisabledRequest
+	(*SetDisabledResponse)(nil),            // 312: skein.v1.SetDisabledResponse
+	(*SetServerRoleRequest)(nil),           // 313: skein.v1.SetServerRoleRequest
+	(*SetServerRoleResponse)(nil),          // 314: skein.v1.SetServerRoleResponse
+	(*SetUsernameRequest)(nil),             // 315: skein.v1.SetUsernameRequest
+	(*SetUsernameResponse)(nil),            // 316: skein.v1.SetUsernameResponse
+	(*SetStickerPackRequest)(nil),          // 317: skein.v1.SetStickerPackRequest
+	(*NewSticker)(nil),                     // 318: skein.v1.NewSticker
+	(*SetStickerPackResponse)(nil),         // 319: skein.v1.SetStickerPackResponse
+	(*SetCustomEmojiRequest)(nil),          // 320: skein.v1.SetCustomEmojiRequest
+	(*SetCustomEmojiResponse)(nil),         // 321: skein.v1.SetCustomEmojiResponse
+	(*SetRetentionRequest)(nil),            // 322: skein.v1.SetRetentionRequest
+	(*SetRetentionResponse)(nil),           // 323: skein.v1.SetRetentionResponse
+	(*GetRetentionRequest)(nil),            // 324: skein.v1.GetRetentionRequest
+	(*GetRetentionResponse)(nil),           // 325: skein.v1.GetRetentionResponse
+	(*ClaimAdminRequest)(nil),              // 326: skein.v1.ClaimAdminRequest
+	(*ClaimAdminResponse)(nil),             // 327: skein.v1.ClaimAdminResponse
+	(*MintTokenRequest)(nil),               // 328: skein.v1.MintTokenRequest
+	(*MintTokenResponse)(nil),              // 329: skein.v1.MintTokenResponse
+	(*CreateUserRequest)(nil),              // 330: skein.v1.CreateUserRequest
+	(*CreateUserResponse)(nil),             // 331: skein.v1.CreateUserResponse
+	(*ListUsersRequest)(nil),               // 332: skein.v1.ListUsersRequest
+	(*ListUsersResponse)(nil),              // 333: skein.v1.ListUsersResponse
+	(*ListUserSessionsRequest)(nil),        // 334: skein.v1.ListUserSessionsRequest
+	(*ListUserSessionsResponse)(nil),       // 335: skein.v1.ListUserSessionsResponse
+	(*KickUserRequest)(nil),                // 336: skein.v1.KickUserRequest
+	(*KickUserResponse)(nil),               // 337: skein.v1.KickUserResponse
+	(*EraseUserRequest)(nil),               // 338: skein.v1.EraseUserRequest
+	(*EraseUserResponse)(nil),              // 339: skein.v1.EraseUserResponse
+	(*ExportUserRequest)(nil),              // 340: skein.v1.ExportUserRequest
+	(*ExportUserResponse)(nil),             // 341: skein.v1.ExportUserResponse
+	(*CreateGroupForRequest)(nil),          // 342: skein.v1.CreateGroupForRequest
+	(*CreateGroupForResponse)(nil),         // 343: skein.v1.CreateGroupForResponse
+	(*RegistrationLink)(nil),               // 344: skein.v1.RegistrationLink
+	(*CreateRegistrationLinkRequest)(nil),  // 345: skein.v1.CreateRegistrationLinkRequest
+	(*CreateRegistrationLinkResponse)(nil), // 346: skein.v1.CreateRegistrationLinkResponse
+	(*ListRegistrationLinksRequest)(nil),   // 347: skein.v1.ListRegistrationLinksRequest
+	(*ListRegistrationLinksResponse)(nil),  // 348: skein.v1.ListRegistrationLinksResponse
+	(*RevokeRegistrationLinkRequest)(nil),  // 349: skein.v1.RevokeRegistrationLinkRequest
+	(*RevokeRegistrationLinkResponse)(nil), // 350: skein.v1.RevokeRegistrationLinkResponse
+	(*CreateResetLinkRequest)(nil),         // 351: skein.v1.CreateResetLinkRequest
+	(*CreateResetLinkResponse)(nil),        // 352: skein.v1.CreateResetLinkResponse
+	nil,                                    // 353: skein.v1.User.ExtraEntry
+	nil,                                    // 354: skein.v1.UpdateProfileRequest.ExtraEntry
+	nil,                                    // 355: skein.v1.Group.ExtraEntry
+	nil,                                    // 356: skein.v1.UpdateGroupRequest.ExtraEntry
+	nil,                                    // 357: skein.v1.SendMessageRequest.ExtraEntry
+	nil,                                    // 358: skein.v1.EditMessageRequest.ExtraEntry
+	nil,                                    // 359: skein.v1.Edited.ExtraEntry
+	(*Announcement)(nil),                   // 360: skein.v1.Announcement
+	(*Device)(nil),                         // 361: skein.v1.Device
+	(Role)(0),                              // 362: skein.v1.Role
+	(GroupPower)(0),                        // 363: skein.v1.GroupPower
+	(JoinMode)(0),                          // 364: skein.v1.JoinMode
+	(GroupHistory)(0),                      // 365: skein.v1.GroupHistory
+	(*Media)(nil),                          // 366: skein.v1.Media
+	(*Content)(nil),                        // 367: skein.v1.Content
+	(*Poll)(nil),                           // 368: skein.v1.Poll
+	(GroupMention)(0),                      // 369: skein.v1.GroupMention
+	(*Error)(nil),                          // 370: skein.v1.Error
+	(*Entry)(nil),                          // 371: skein.v1.Entry
+	(*Newest)(nil),                         // 372: skein.v1.Newest
+	(*SyncDelta)(nil),                      // 373: skein.v1.SyncDelta
+	(PushLevel)(0),                         // 374: skein.v1.PushLevel
+	(*MyState)(nil),                        // 375: skein.v1.MyState
+	(AnnouncementLevel)(0),                 // 376: skein.v1.AnnouncementLevel
+	(*AnnouncementText)(nil),               // 377: skein.v1.AnnouncementText
+	(*GroupChange)(nil),                    // 378: skein.v1.GroupChange
 }
 var file_skein_v1_services_proto_depIdxs = []int32{
-	0,   // 0: skein.v1.ServerInfo.registration:type_name -> skein.v1.RegistrationMode
-	13,  // 1: skein.v1.GetServerInfoResponse.info:type_name -> skein.v1.ServerInfo
-	74,  // 2: skein.v1.GetMeResponse.user:type_name -> skein.v1.User
-	1,   // 3: skein.v1.GetMeResponse.role:type_name -> skein.v1.ServerRole
-	2,   // 4: skein.v1.GetMeResponse.dm_policy:type_name -> skein.v1.DmPolicy
-	5,   // 5: skein.v1.GetMeResponse.group_policy:type_name -> skein.v1.GroupPolicy
-	3,   // 6: skein.v1.GetMeResponse.find_policy:type_name -> skein.v1.FindPolicy
-	4,   // 7: skein.v1.GetMeResponse.presence_policy:type_name -> skein.v1.PresencePolicy
-	332, // 8: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
-	18,  // 9: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
-	332, // 10: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
-	18,  // 11: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
-	18,  // 12: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
-	29,  // 13: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
-	332, // 14: skein.v1.Session.device:type_name -> skein.v1.Device
-	332, // 15: skein.v1.LoginWithCodeRequest.device:type_name -> skein.v1.Device
-	18,  // 16: skein.v1.LoginWithCodeResponse.tokens:type_name -> skein.v1.Tokens
-	52,  // 17: skein.v1.ListLoginProvidersResponse.providers:type_name -> skein.v1.LoginProvider
-	332, // 18: skein.v1.FinishProviderLoginRequest.device:type_name -> skein.v1.Device
-	18,  // 19: skein.v1.FinishProviderLoginResponse.tokens:type_name -> skein.v1.Tokens
-	61,  // 20: skein.v1.LinkIdentityResponse.identity:type_name -> skein.v1.Identity
-	61,  // 21: skein.v1.ListIdentitiesResponse.identities:type_name -> skein.v1.Identity
-	74,  // 22: skein.v1.ChangeUsernameResponse.user:type_name -> skein.v1.User
-	332, // 23: skein.v1.RegisterGuestRequest.device:type_name -> skein.v1.Device
-	18,  // 24: skein.v1.RegisterGuestResponse.tokens:type_name -> skein.v1.Tokens
-	74,  // 25: skein.v1.UpgradeGuestResponse.user:type_name -> skein.v1.User
-	325, // 26: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
-	74,  // 27: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
-	74,  // 28: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
-	74,  // 29: skein.v1.SearchUsersResponse.users:type_name -> skein.v1.User
-	2,   // 30: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
-	5,   // 31: skein.v1.UpdateProfileRequest.group_policy:type_name -> skein.v1.GroupPolicy
-	3,   // 32: skein.v1.UpdateProfileRequest.find_policy:type_name -> skein.v1.FindPolicy
-	326, // 33: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
-	4,   // 34: skein.v1.UpdateProfileRequest.presence_policy:type_name -> skein.v1.PresencePolicy
-	74,  // 35: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
-	2,   // 36: skein.v1.UpdateProfileResponse.dm_policy:type_name -> skein.v1.DmPolicy
-	5,   // 37: skein.v1.UpdateProfileResponse.group_policy:type_name -> skein.v1.GroupPolicy
-	3,   // 38: skein.v1.UpdateProfileResponse.find_policy:type_name -> skein.v1.FindPolicy
-	4,   // 39: skein.v1.UpdateProfileResponse.presence_policy:type_name -> skein.v1.PresencePolicy
-	74,  // 40: skein.v1.Contact.user:type_name -> skein.v1.User
-	6,   // 41: skein.v1.Contact.state:type_name -> skein.v1.ContactState
-	83,  // 42: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
-	83,  // 43: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
-	83,  // 44: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
-	333, // 45: skein.v1.Group.role:type_name -> skein.v1.Role
-	327, // 46: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
-	334, // 47: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
-	334, // 48: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
-	334, // 49: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
-	335, // 50: skein.v1.Group.join:type_name -> skein.v1.JoinMode
-	336, // 51: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
-	334, // 52: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
-	333, // 53: skein.v1.Member.role:type_name -> skein.v1.Role
-	102, // 54: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
-	102, // 55: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
-	102, // 56: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
-	328, // 57: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
-	334, // 58: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
-	334, // 59: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
-	334, // 60: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
-	335, // 61: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
-	336, // 62: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
-	334, // 63: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
-	102, // 64: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
-	333, // 65: skein.v1.ListMembersRequest.role:type_name -> skein.v1.Role
-	103, // 66: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
-	333, // 67: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
-	130, // 68: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
-	137, // 69: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
-	102, // 70: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
-	144, // 71: skein.v1.CreateInviteLinkResponse.link:type_name -> skein.v1.InviteLink
-	144, // 72: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
-	102, // 73: skein.v1.JoinByLinkResponse.group:type_name -> skein.v1.Group
-	155, // 74: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
-	168, // 75: skein.v1.ListStickersResponse.packs:type_name -> skein.v1.StickerPack
-	170, // 76: skein.v1.ListStickersResponse.emoji:type_name -> skein.v1.CustomEmoji
-	169, // 77: skein.v1.StickerPack.stickers:type_name -> skein.v1.Sticker
-	337, // 78: skein.v1.Sticker.media:type_name -> skein.v1.Media
-	337, // 79: skein.v1.CustomEmoji.media:type_name -> skein.v1.Media
-	171, // 80: skein.v1.GetMediaRequest.media:type_name -> skein.v1.MediaPlace
-	337, // 81: skein.v1.GetMediaResponse.media:type_name -> skein.v1.Media
-	171, // 82: skein.v1.LinkMediaRequest.media:type_name -> skein.v1.MediaPlace
-	7,   // 83: skein.v1.ReportMessageRequest.reason:type_name -> skein.v1.ReportReason
-	338, // 84: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
-	329, // 85: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
-	339, // 86: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
-	340, // 87: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	338, // 88: skein.v1.StreamMessageRequest.content:type_name -> skein.v1.Content
-	338, // 89: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
-	330, // 90: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
-	340, // 91: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	190, // 92: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
-	338, // 93: skein.v1.Edited.content:type_name -> skein.v1.Content
-	331, // 94: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
-	340, // 95: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
-	197, // 96: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
-	227, // 97: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
-	205, // 98: skein.v1.ForwardMessagesRequest.messages:type_name -> skein.v1.ForwardSource
-	206, // 99: skein.v1.ForwardMessagesRequest.merge:type_name -> skein.v1.ForwardMerge
-	208, // 100: skein.v1.ForwardMessagesResponse.forwarded:type_name -> skein.v1.Forwarded
-	341, // 101: skein.v1.ForwardMessagesResponse.error:type_name -> skein.v1.Error
-	342, // 102: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
-	217, // 103: skein.v1.ListThreadResponse.thread:type_name -> skein.v1.Thread
-	342, // 104: skein.v1.ListThreadResponse.entries:type_name -> skein.v1.Entry
-	217, // 105: skein.v1.ListThreadsResponse.threads:type_name -> skein.v1.Thread
-	342, // 106: skein.v1.Thread.root:type_name -> skein.v1.Entry
-	180, // 107: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
-	180, // 108: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
-	8,   // 109: skein.v1.Scheduled.state:type_name -> skein.v1.ScheduledState
-	341, // 110: skein.v1.Scheduled.error:type_name -> skein.v1.Error
-	220, // 111: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
-	180, // 112: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
-	342, // 113: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
-	232, // 114: skein.v1.SearchMessagesResponse.found:type_name -> skein.v1.FoundMessage
-	342, // 115: skein.v1.FoundMessage.entry:type_name -> skein.v1.Entry
-	233, // 116: skein.v1.FoundMessage.matches:type_name -> skein.v1.TextMatch
-	342, // 117: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
-	342, // 118: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
-	343, // 119: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
-	344, // 120: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
-	241, // 121: skein.v1.SetMyStateRequest.thread:type_name -> skein.v1.SetThread
-	345, // 122: skein.v1.SetMyStateRequest.push_level:type_name -> skein.v1.PushLevel
-	346, // 123: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
-	345, // 124: skein.v1.PushSettings.direct:type_name -> skein.v1.PushLevel
-	345, // 125: skein.v1.PushSettings.groups:type_name -> skein.v1.PushLevel
-	251, // 126: skein.v1.GetPushSettingsResponse.settings:type_name -> skein.v1.PushSettings
-	251, // 127: skein.v1.SetPushSettingsRequest.settings:type_name -> skein.v1.PushSettings
-	0,   // 128: skein.v1.SetServerSettingsRequest.registration:type_name -> skein.v1.RegistrationMode
-	13,  // 129: skein.v1.SetServerSettingsResponse.info:type_name -> skein.v1.ServerInfo
-	102, // 130: skein.v1.ListGroupsResponse.groups:type_name -> skein.v1.Group
-	102, // 131: skein.v1.InspectGroupResponse.group:type_name -> skein.v1.Group
-	103, // 132: skein.v1.InspectGroupResponse.members:type_name -> skein.v1.Member
-	7,   // 133: skein.v1.Report.reason:type_name -> skein.v1.ReportReason
-	9,   // 134: skein.v1.Report.state:type_name -> skein.v1.ReportState
-	9,   // 135: skein.v1.ListReportsRequest.state:type_name -> skein.v1.ReportState
-	266, // 136: skein.v1.ListReportsResponse.reports:type_name -> skein.v1.Report
-	266, // 137: skein.v1.GetReportResponse.report:type_name -> skein.v1.Report
-	342, // 138: skein.v1.GetReportResponse.entries:type_name -> skein.v1.Entry
-	9,   // 139: skein.v1.DecideReportRequest.state:type_name -> skein.v1.ReportState
-	10,  // 140: skein.v1.AuditEntry.kind:type_name -> skein.v1.AuditKind
-	1,   // 141: skein.v1.AuditEntry.role:type_name -> skein.v1.ServerRole
-	10,  // 142: skein.v1.ListAuditLogRequest.kind:type_name -> skein.v1.AuditKind
-	275, // 143: skein.v1.ListAuditLogResponse.entries:type_name -> skein.v1.AuditEntry
-	74,  // 144: skein.v1.Account.user:type_name -> skein.v1.User
-	1,   // 145: skein.v1.Account.role:type_name -> skein.v1.ServerRole
-	11,  // 146: skein.v1.Account.state:type_name -> skein.v1.AccountState
-	1,   // 147: skein.v1.SetServerRoleRequest.role:type_name -> skein.v1.ServerRole
-	74,  // 148: skein.v1.SetUsernameResponse.user:type_name -> skein.v1.User
-	290, // 149: skein.v1.SetStickerPackRequest.stickers:type_name -> skein.v1.NewSticker
-	12,  // 150: skein.v1.SetRetentionRequest.kind:type_name -> skein.v1.RetentionKind
-	12,  // 151: skein.v1.GetRetentionResponse.kind:type_name -> skein.v1.RetentionKind
-	18,  // 152: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
-	332, // 153: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
-	18,  // 154: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
-	74,  // 155: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
-	11,  // 156: skein.v1.ListUsersRequest.state:type_name -> skein.v1.AccountState
-	74,  // 157: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
-	278, // 158: skein.v1.ListUsersResponse.accounts:type_name -> skein.v1.Account
-	29,  // 159: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
-	347, // 160: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
-	102, // 161: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
-	316, // 162: skein.v1.CreateRegistrationLinkResponse.link:type_name -> skein.v1.RegistrationLink
-	316, // 163: skein.v1.ListRegistrationLinksResponse.links:type_name -> skein.v1.RegistrationLink
-	19,  // 164: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
-	21,  // 165: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
-	23,  // 166: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
-	25,  // 167: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
-	27,  // 168: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
-	30,  // 169: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
-	32,  // 170: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
-	34,  // 171: skein.v1.AccountService.LoginWithCode:input_type -> skein.v1.LoginWithCodeRequest
-	36,  // 172: skein.v1.AccountService.GetSecurity:input_type -> skein.v1.GetSecurityRequest
-	38,  // 173: skein.v1.AccountService.BeginTotp:input_type -> skein.v1.BeginTotpRequest
-	40,  // 174: skein.v1.AccountService.ConfirmTotp:input_type -> skein.v1.ConfirmTotpRequest
-	42,  // 175: skein.v1.AccountService.DisableTotp:input_type -> skein.v1.DisableTotpRequest
-	44,  // 176: skein.v1.AccountService.NewRecoveryCodes:input_type -> skein.v1.NewRecoveryCodesRequest
-	50,  // 177: skein.v1.AccountService.ResetPassword:input_type -> skein.v1.ResetPasswordRequest
-	53,  // 178: skein.v1.AccountService.ListLoginProviders:input_type -> skein.v1.ListLoginProvidersRequest
-	55,  // 179: skein.v1.AccountService.BeginProviderLogin:input_type -> skein.v1.BeginProviderLoginRequest
-	57,  // 180: skein.v1.AccountService.AnswerProviderLogin:input_type -> skein.v1.AnswerProviderLoginRequest
-	59,  // 181: skein.v1.AccountService.FinishProviderLogin:input_type -> skein.v1.FinishProviderLoginRequest
-	62,  // 182: skein.v1.AccountService.LinkIdentity:input_type -> skein.v1.LinkIdentityRequest
-	64,  // 183: skein.v1.AccountService.ListIdentities:input_type -> skein.v1.ListIdentitiesRequest
-	66,  // 184: skein.v1.AccountService.UnlinkIdentity:input_type -> skein.v1.UnlinkIdentityRequest
-	46,  // 185: skein.v1.AccountService.DeleteAccount:input_type -> skein.v1.DeleteAccountRequest
-	48,  // 186: skein.v1.AccountService.BeginExport:input_type -> skein.v1.BeginExportRequest
-	68,  // 187: skein.v1.AccountService.ChangeUsername:input_type -> skein.v1.ChangeUsernameRequest
-	70,  // 188: skein.v1.AccountService.RegisterGuest:input_type -> skein.v1.RegisterGuestRequest
-	72,  // 189: skein.v1.AccountService.UpgradeGuest:input_type -> skein.v1.UpgradeGuestRequest
-	16,  // 190: skein.v1.AccountService.GetMe:input_type -> skein.v1.GetMeRequest
-	14,  // 191: skein.v1.AccountService.GetServerInfo:input_type -> skein.v1.GetServerInfoRequest
-	75,  // 192: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
-	77,  // 193: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
-	79,  // 194: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
-	81,  // 195: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
-	84,  // 196: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
-	86,  // 197: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
-	88,  // 198: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
-	90,  // 199: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
-	92,  // 200: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
-	94,  // 201: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
-	96,  // 202: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
-	98,  // 203: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
-	100, // 204: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
-	104, // 205: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
-	106, // 206: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
-	108, // 207: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
-	110, // 208: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
-	112, // 209: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
-	114, // 210: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
-	116, // 211: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
-	118, // 212: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
-	120, // 213: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
-	122, // 214: skein.v1.GroupService.SetNickname:input_type -> skein.v1.SetNicknameRequest
-	124, // 215: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
-	126, // 216: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
-	128, // 217: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
-	131, // 218: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
-	133, // 219: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
-	135, // 220: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
-	138, // 221: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
-	140, // 222: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
-	142, // 223: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
-	145, // 224: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
-	147, // 225: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
-	149, // 226: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
-	151, // 227: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
-	153, // 228: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
-	156, // 229: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
-	158, // 230: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
-	160, // 231: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
-	162, // 232: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
-	164, // 233: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
-	172, // 234: skein.v1.MediaService.GetMedia:input_type -> skein.v1.GetMediaRequest
-	174, // 235: skein.v1.MediaService.LinkMedia:input_type -> skein.v1.LinkMediaRequest
-	176, // 236: skein.v1.MediaService.DeleteMedia:input_type -> skein.v1.DeleteMediaRequest
-	166, // 237: skein.v1.MediaService.ListStickers:input_type -> skein.v1.ListStickersRequest
-	180, // 238: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
-	184, // 239: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
-	186, // 240: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
-	188, // 241: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
-	191, // 242: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
-	193, // 243: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
-	195, // 244: skein.v1.MessageService.ListReaders:input_type -> skein.v1.ListReadersRequest
-	198, // 245: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
-	200, // 246: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
-	202, // 247: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
-	209, // 248: skein.v1.MessageService.PinMessage:input_type -> skein.v1.PinMessageRequest
-	211, // 249: skein.v1.MessageService.ListPins:input_type -> skein.v1.ListPinsRequest
-	213, // 250: skein.v1.MessageService.ListThread:input_type -> skein.v1.ListThreadRequest
-	215, // 251: skein.v1.MessageService.ListThreads:input_type -> skein.v1.ListThreadsRequest
-	242, // 252: skein.v1.MessageService.SetLifetime:input_type -> skein.v1.SetLifetimeRequest
-	204, // 253: skein.v1.MessageService.ForwardMessages:input_type -> skein.v1.ForwardMessagesRequest
-	182, // 254: skein.v1.MessageService.StreamMessage:input_type -> skein.v1.StreamMessageRequest
-	228, // 255: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
-	230, // 256: skein.v1.MessageService.SearchMessages:input_type -> skein.v1.SearchMessagesRequest
-	218, // 257: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
-	221, // 258: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
-	223, // 259: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
-	225, // 260: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
-	234, // 261: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
-	236, // 262: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
-	238, // 263: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
-	240, // 264: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
-	178, // 265: skein.v1.MessageService.ReportMessage:input_type -> skein.v1.ReportMessageRequest
-	245, // 266: skein.v1.PushService.GetPushKey:input_type -> skein.v1.GetPushKeyRequest
-	247, // 267: skein.v1.PushService.SetPushSubscription:input_type -> skein.v1.SetPushSubscriptionRequest
-	249, // 268: skein.v1.PushService.DeletePushSubscription:input_type -> skein.v1.DeletePushSubscriptionRequest
-	252, // 269: skein.v1.PushService.GetPushSettings:input_type -> skein.v1.GetPushSettingsRequest
-	254, // 270: skein.v1.PushService.SetPushSettings:input_type -> skein.v1.SetPushSettingsRequest
-	298, // 271: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
-	300, // 272: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
-	302, // 273: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
-	304, // 274: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
-	306, // 275: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
-	308, // 276: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
-	310, // 277: skein.v1.AdminService.EraseUser:input_type -> skein.v1.EraseUserRequest
-	312, // 278: skein.v1.AdminService.ExportUser:input_type -> skein.v1.ExportUserRequest
-	314, // 279: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
-	294, // 280: skein.v1.AdminService.SetRetention:input_type -> skein.v1.SetRetentionRequest
-	296, // 281: skein.v1.AdminService.GetRetention:input_type -> skein.v1.GetRetentionRequest
-	289, // 282: skein.v1.AdminService.SetStickerPack:input_type -> skein.v1.SetStickerPackRequest
-	292, // 283: skein.v1.AdminService.SetCustomEmoji:input_type -> skein.v1.SetCustomEmojiRequest
-	317, // 284: skein.v1.AdminService.CreateRegistrationLink:input_type -> skein.v1.CreateRegistrationLinkRequest
-	319, // 285: skein.v1.AdminService.ListRegistrationLinks:input_type -> skein.v1.ListRegistrationLinksRequest
-	321, // 286: skein.v1.AdminService.RevokeRegistrationLink:input_type -> skein.v1.RevokeRegistrationLinkRequest
-	323, // 287: skein.v1.AdminService.CreateResetLink:input_type -> skein.v1.CreateResetLinkRequest
-	287, // 288: skein.v1.AdminService.SetUsername:input_type -> skein.v1.SetUsernameRequest
-	279, // 289: skein.v1.AdminService.BanUser:input_type -> skein.v1.BanUserRequest
-	281, // 290: skein.v1.AdminService.UnbanUser:input_type -> skein.v1.UnbanUserRequest
-	283, // 291: skein.v1.AdminService.SetDisabled:input_type -> skein.v1.SetDisabledRequest
-	285, // 292: skein.v1.AdminService.SetServerRole:input_type -> skein.v1.SetServerRoleRequest
-	276, // 293: skein.v1.AdminService.ListAuditLog:input_type -> skein.v1.ListAuditLogRequest
-	256, // 294: skein.v1.AdminService.SetServerSettings:input_type -> skein.v1.SetServerSettingsRequest
-	258, // 295: skein.v1.AdminService.ListGroups:input_type -> skein.v1.ListGroupsRequest
-	260, // 296: skein.v1.AdminService.InspectGroup:input_type -> skein.v1.InspectGroupRequest
-	262, // 297: skein.v1.AdminService.SetGroupOwner:input_type -> skein.v1.SetGroupOwnerRequest
-	264, // 298: skein.v1.AdminService.CloseGroup:input_type -> skein.v1.CloseGroupRequest
-	267, // 299: skein.v1.AdminService.ListReports:input_type -> skein.v1.ListReportsRequest
-	269, // 300: skein.v1.AdminService.GetReport:input_type -> skein.v1.GetReportRequest
-	271, // 301: skein.v1.AdminService.DecideReport:input_type -> skein.v1.DecideReportRequest
-	273, // 302: skein.v1.AdminService.TakeBackMessage:input_type -> skein.v1.TakeBackMessageRequest
-	20,  // 303: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
-	22,  // 304: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
-	24,  // 305: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
-	26,  // 306: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
-	28,  // 307: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
-	31,  // 308: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
-	33,  // 309: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
-	35,  // 310: skein.v1.AccountService.LoginWithCode:output_type -> skein.v1.LoginWithCodeResponse
-	37,  // 311: skein.v1.AccountService.GetSecurity:output_type -> skein.v1.GetSecurityResponse
-	39,  // 312: skein.v1.AccountService.BeginTotp:output_type -> skein.v1.BeginTotpResponse
-	41,  // 313: skein.v1.AccountService.ConfirmTotp:output_type -> skein.v1.ConfirmTotpResponse
-	43,  // 314: skein.v1.AccountService.DisableTotp:output_type -> skein.v1.DisableTotpResponse
-	45,  // 315: skein.v1.AccountService.NewRecoveryCodes:output_type -> skein.v1.NewRecoveryCodesResponse
-	51,  // 316: skein.v1.AccountService.ResetPassword:output_type -> skein.v1.ResetPasswordResponse
-	54,  // 317: skein.v1.AccountService.ListLoginProviders:output_type -> skein.v1.ListLoginProvidersResponse
-	56,  // 318: skein.v1.AccountService.BeginProviderLogin:output_type -> skein.v1.BeginProviderLoginResponse
-	58,  // 319: skein.v1.AccountService.AnswerProviderLogin:output_type -> skein.v1.AnswerProviderLoginResponse
-	60,  // 320: skein.v1.AccountService.FinishProviderLogin:output_type -> skein.v1.FinishProviderLoginResponse
-	63,  // 321: skein.v1.AccountService.LinkIdentity:output_type -> skein.v1.LinkIdentityResponse
-	65,  // 322: skein.v1.AccountService.ListIdentities:output_type -> skein.v1.ListIdentitiesResponse
-	67,  // 323: skein.v1.AccountService.UnlinkIdentity:output_type -> skein.v1.UnlinkIdentityResponse
-	47,  // 324: skein.v1.AccountService.DeleteAccount:output_type -> skein.v1.DeleteAccountResponse
-	49,  // 325: skein.v1.AccountService.BeginExport:output_type -> skein.v1.BeginExportResponse
-	69,  // 326: skein.v1.AccountService.ChangeUsername:output_type -> skein.v1.ChangeUsernameResponse
-	71,  // 327: skein.v1.AccountService.RegisterGuest:output_type -> skein.v1.RegisterGuestResponse
-	73,  // 328: skein.v1.AccountService.UpgradeGuest:output_type -> skein.v1.UpgradeGuestResponse
-	17,  // 329: skein.v1.AccountService.GetMe:output_type -> skein.v1.GetMeResponse
-	15,  // 330: skein.v1.AccountService.GetServerInfo:output_type -> skein.v1.GetServerInfoResponse
-	76,  // 331: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
-	78,  // 332: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
-	80,  // 333: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
-	82,  // 334: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
-	85,  // 335: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
-	87,  // 336: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
-	89,  // 337: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
-	91,  // 338: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
-	93,  // 339: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
-	95,  // 340: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
-	97,  // 341: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
-	99,  // 342: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
-	101, // 343: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
-	105, // 344: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
-	107, // 345: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
-	109, // 346: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
-	111, // 347: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
-	113, // 348: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
-	115, // 349: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
-	117, // 350: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
-	119, // 351: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
-	121, // 352: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
-	123, // 353: skein.v1.GroupService.SetNickname:output_type -> skein.v1.SetNicknameResponse
-	125, // 354: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
-	127, // 355: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
-	129, // 356: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
-	132, // 357: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
-	134, // 358: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
-	136, // 359: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
-	139, // 360: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
-	141, // 361: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
-	143, // 362: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
-	146, // 363: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
-	148, // 364: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
-	150, // 365: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
-	152, // 366: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
-	154, // 367: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
-	157, // 368: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
-	159, // 369: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
-	161, // 370: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
-	163, // 371: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
-	165, // 372: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
-	173, // 373: skein.v1.MediaService.GetMedia:output_type -> skein.v1.GetMediaResponse
-	175, // 374: skein.v1.MediaService.LinkMedia:output_type -> skein.v1.LinkMediaResponse
-	177, // 375: skein.v1.MediaService.DeleteMedia:output_type -> skein.v1.DeleteMediaResponse
-	167, // 376: skein.v1.MediaService.ListStickers:output_type -> skein.v1.ListStickersResponse
-	181, // 377: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
-	185, // 378: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
-	187, // 379: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
-	189, // 380: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
-	192, // 381: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
-	194, // 382: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
-	196, // 383: skein.v1.MessageService.ListReaders:output_type -> skein.v1.ListReadersResponse
-	199, // 384: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
-	201, // 385: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
-	203, // 386: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
-	210, // 387: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
-	212, // 388: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
-	214, // 389: skein.v1.MessageService.ListThread:output_type -> skein.v1.ListThreadResponse
-	216, // 390: skein.v1.MessageService.ListThreads:output_type -> skein.v1.ListThreadsResponse
-	243, // 391: skein.v1.MessageService.SetLifetime:output_type -> skein.v1.SetLifetimeResponse
-	207, // 392: skein.v1.MessageService.ForwardMessages:output_type -> skein.v1.ForwardMessagesResponse
-	183, // 393: skein.v1.MessageService.StreamMessage:output_type -> skein.v1.StreamMessageResponse
-	229, // 394: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
-	231, // 395: skein.v1.MessageService.SearchMessages:output_type -> skein.v1.SearchMessagesResponse
-	219, // 396: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
-	222, // 397: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
-	224, // 398: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
-	226, // 399: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
-	235, // 400: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
-	237, // 401: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
-	239, // 402: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
-	244, // 403: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
-	179, // 404: skein.v1.MessageService.ReportMessage:output_type -> skein.v1.ReportMessageResponse
-	246, // 405: skein.v1.PushService.GetPushKey:output_type -> skein.v1.GetPushKeyResponse
-	248, // 406: skein.v1.PushService.SetPushSubscription:output_type -> skein.v1.SetPushSubscriptionResponse
-	250, // 407: skein.v1.PushService.DeletePushSubscription:output_type -> skein.v1.DeletePushSubscriptionResponse
-	253, // 408: skein.v1.PushService.GetPushSettings:output_type -> skein.v1.GetPushSettingsResponse
-	255, // 409: skein.v1.PushService.SetPushSettings:output_type -> skein.v1.SetPushSettingsResponse
-	299, // 410: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
-	301, // 411: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
-	303, // 412: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
-	305, // 413: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
-	307, // 414: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
-	309, // 415: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
-	311, // 416: skein.v1.AdminService.EraseUser:output_type -> skein.v1.EraseUserResponse
-	313, // 417: skein.v1.AdminService.ExportUser:output_type -> skein.v1.ExportUserResponse
-	315, // 418: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
-	295, // 419: skein.v1.AdminService.SetRetention:output_type -> skein.v1.SetRetentionResponse
-	297, // 420: skein.v1.AdminService.GetRetention:output_type -> skein.v1.GetRetentionResponse
-	291, // 421: skein.v1.AdminService.SetStickerPack:output_type -> skein.v1.SetStickerPackResponse
-	293, // 422: skein.v1.AdminService.SetCustomEmoji:output_type -> skein.v1.SetCustomEmojiResponse
-	318, // 423: skein.v1.AdminService.CreateRegistrationLink:output_type -> skein.v1.CreateRegistrationLinkResponse
-	320, // 424: skein.v1.AdminService.ListRegistrationLinks:output_type -> skein.v1.ListRegistrationLinksResponse
-	322, // 425: skein.v1.AdminService.RevokeRegistrationLink:output_type -> skein.v1.RevokeRegistrationLinkResponse
-	324, // 426: skein.v1.AdminService.CreateResetLink:output_type -> skein.v1.CreateResetLinkResponse
-	288, // 427: skein.v1.AdminService.SetUsername:output_type -> skein.v1.SetUsernameResponse
-	280, // 428: skein.v1.AdminService.BanUser:output_type -> skein.v1.BanUserResponse
-	282, // 429: skein.v1.AdminService.UnbanUser:output_type -> skein.v1.UnbanUserResponse
-	284, // 430: skein.v1.AdminService.SetDisabled:output_type -> skein.v1.SetDisabledResponse
-	286, // 431: skein.v1.AdminService.SetServerRole:output_type -> skein.v1.SetServerRoleResponse
-	277, // 432: skein.v1.AdminService.ListAuditLog:output_type -> skein.v1.ListAuditLogResponse
-	257, // 433: skein.v1.AdminService.SetServerSettings:output_type -> skein.v1.SetServerSettingsResponse
-	259, // 434: skein.v1.AdminService.ListGroups:output_type -> skein.v1.ListGroupsResponse
-	261, // 435: skein.v1.AdminService.InspectGroup:output_type -> skein.v1.InspectGroupResponse
-	263, // 436: skein.v1.AdminService.SetGroupOwner:output_type -> skein.v1.SetGroupOwnerResponse
-	265, // 437: skein.v1.AdminService.CloseGroup:output_type -> skein.v1.CloseGroupResponse
-	268, // 438: skein.v1.AdminService.ListReports:output_type -> skein.v1.ListReportsResponse
-	270, // 439: skein.v1.AdminService.GetReport:output_type -> skein.v1.GetReportResponse
-	272, // 440: skein.v1.AdminService.DecideReport:output_type -> skein.v1.DecideReportResponse
-	274, // 441: skein.v1.AdminService.TakeBackMessage:output_type -> skein.v1.TakeBackMessageResponse
-	303, // [303:442] is the sub-list for method output_type
-	164, // [164:303] is the sub-list for method input_type
-	164, // [164:164] is the sub-list for extension type_name
-	164, // [164:164] is the sub-list for extension extendee
-	0,   // [0:164] is the sub-list for field type_name
+	360, // 0: skein.v1.GetAnnouncementsResponse.announcements:type_name -> skein.v1.Announcement
+	0,   // 1: skein.v1.ServerInfo.registration:type_name -> skein.v1.RegistrationMode
+	18,  // 2: skein.v1.GetServerInfoResponse.info:type_name -> skein.v1.ServerInfo
+	79,  // 3: skein.v1.GetMeResponse.user:type_name -> skein.v1.User
+	1,   // 4: skein.v1.GetMeResponse.role:type_name -> skein.v1.ServerRole
+	2,   // 5: skein.v1.GetMeResponse.dm_policy:type_name -> skein.v1.DmPolicy
+	5,   // 6: skein.v1.GetMeResponse.group_policy:type_name -> skein.v1.GroupPolicy
+	3,   // 7: skein.v1.GetMeResponse.find_policy:type_name -> skein.v1.FindPolicy
+	4,   // 8: skein.v1.GetMeResponse.presence_policy:type_name -> skein.v1.PresencePolicy
+	361, // 9: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
+	23,  // 10: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
+	361, // 11: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
+	23,  // 12: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
+	23,  // 13: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
+	34,  // 14: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
+	361, // 15: skein.v1.Session.device:type_name -> skein.v1.Device
+	361, // 16: skein.v1.LoginWithCodeRequest.device:type_name -> skein.v1.Device
+	23,  // 17: skein.v1.LoginWithCodeResponse.tokens:type_name -> skein.v1.Tokens
+	57,  // 18: skein.v1.ListLoginProvidersResponse.providers:type_name -> skein.v1.LoginProvider
+	361, // 19: skein.v1.FinishProviderLoginRequest.device:type_name -> skein.v1.Device
+	23,  // 20: skein.v1.FinishProviderLoginResponse.tokens:type_name -> skein.v1.Tokens
+	66,  // 21: skein.v1.LinkIdentityResponse.identity:type_name -> skein.v1.Identity
+	66,  // 22: skein.v1.ListIdentitiesResponse.identities:type_name -> skein.v1.Identity
+	79,  // 23: skein.v1.ChangeUsernameResponse.user:type_name -> skein.v1.User
+	361, // 24: skein.v1.RegisterGuestRequest.device:type_name -> skein.v1.Device
+	23,  // 25: skein.v1.RegisterGuestResponse.tokens:type_name -> skein.v1.Tokens
+	79,  // 26: skein.v1.UpgradeGuestResponse.user:type_name -> skein.v1.User
+	353, // 27: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
+	79,  // 28: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
+	79,  // 29: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
+	79,  // 30: skein.v1.SearchUsersResponse.users:type_name -> skein.v1.User
+	2,   // 31: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
+	5,   // 32: skein.v1.UpdateProfileRequest.group_policy:type_name -> skein.v1.GroupPolicy
+	3,   // 33: skein.v1.UpdateProfileRequest.find_policy:type_name -> skein.v1.FindPolicy
+	354, // 34: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
+	4,   // 35: skein.v1.UpdateProfileRequest.presence_policy:type_name -> skein.v1.PresencePolicy
+	79,  // 36: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
+	2,   // 37: skein.v1.UpdateProfileResponse.dm_policy:type_name -> skein.v1.DmPolicy
+	5,   // 38: skein.v1.UpdateProfileResponse.group_policy:type_name -> skein.v1.GroupPolicy
+	3,   // 39: skein.v1.UpdateProfileResponse.find_policy:type_name -> skein.v1.FindPolicy
+	4,   // 40: skein.v1.UpdateProfileResponse.presence_policy:type_name -> skein.v1.PresencePolicy
+	79,  // 41: skein.v1.Contact.user:type_name -> skein.v1.User
+	6,   // 42: skein.v1.Contact.state:type_name -> skein.v1.ContactState
+	88,  // 43: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
+	88,  // 44: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
+	88,  // 45: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
+	362, // 46: skein.v1.Group.role:type_name -> skein.v1.Role
+	355, // 47: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
+	363, // 48: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
+	363, // 49: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
+	363, // 50: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
+	364, // 51: skein.v1.Group.join:type_name -> skein.v1.JoinMode
+	365, // 52: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
+	363, // 53: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
+	362, // 54: skein.v1.Member.role:type_name -> skein.v1.Role
+	107, // 55: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
+	107, // 56: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
+	107, // 57: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
+	356, // 58: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
+	363, // 59: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
+	363, // 60: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
+	363, // 61: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
+	364, // 62: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
+	365, // 63: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
+	363, // 64: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
+	107, // 65: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
+	362, // 66: skein.v1.ListMembersRequest.role:type_name -> skein.v1.Role
+	108, // 67: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
+	362, // 68: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
+	135, // 69: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
+	142, // 70: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
+	107, // 71: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
+	149, // 72: skein.v1.CreateInviteLinkResponse.link:type_name -> skein.v1.InviteLink
+	149, // 73: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
+	107, // 74: skein.v1.JoinByLinkResponse.group:type_name -> skein.v1.Group
+	160, // 75: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
+	173, // 76: skein.v1.ListStickersResponse.packs:type_name -> skein.v1.StickerPack
+	175, // 77: skein.v1.ListStickersResponse.emoji:type_name -> skein.v1.CustomEmoji
+	174, // 78: skein.v1.StickerPack.stickers:type_name -> skein.v1.Sticker
+	366, // 79: skein.v1.Sticker.media:type_name -> skein.v1.Media
+	366, // 80: skein.v1.CustomEmoji.media:type_name -> skein.v1.Media
+	176, // 81: skein.v1.GetMediaRequest.media:type_name -> skein.v1.MediaPlace
+	366, // 82: skein.v1.GetMediaResponse.media:type_name -> skein.v1.Media
+	176, // 83: skein.v1.LinkMediaRequest.media:type_name -> skein.v1.MediaPlace
+	7,   // 84: skein.v1.ReportMessageRequest.reason:type_name -> skein.v1.ReportReason
+	367, // 85: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
+	357, // 86: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
+	368, // 87: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
+	369, // 88: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	367, // 89: skein.v1.StreamMessageRequest.content:type_name -> skein.v1.Content
+	367, // 90: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
+	358, // 91: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
+	369, // 92: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	195, // 93: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
+	367, // 94: skein.v1.Edited.content:type_name -> skein.v1.Content
+	359, // 95: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
+	369, // 96: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
+	202, // 97: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
+	232, // 98: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
+	210, // 99: skein.v1.ForwardMessagesRequest.messages:type_name -> skein.v1.ForwardSource
+	211, // 100: skein.v1.ForwardMessagesRequest.merge:type_name -> skein.v1.ForwardMerge
+	213, // 101: skein.v1.ForwardMessagesResponse.forwarded:type_name -> skein.v1.Forwarded
+	370, // 102: skein.v1.ForwardMessagesResponse.error:type_name -> skein.v1.Error
+	371, // 103: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
+	222, // 104: skein.v1.ListThreadResponse.thread:type_name -> skein.v1.Thread
+	371, // 105: skein.v1.ListThreadResponse.entries:type_name -> skein.v1.Entry
+	222, // 106: skein.v1.ListThreadsResponse.threads:type_name -> skein.v1.Thread
+	371, // 107: skein.v1.Thread.root:type_name -> skein.v1.Entry
+	185, // 108: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
+	185, // 109: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
+	8,   // 110: skein.v1.Scheduled.state:type_name -> skein.v1.ScheduledState
+	370, // 111: skein.v1.Scheduled.error:type_name -> skein.v1.Error
+	225, // 112: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
+	185, // 113: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
+	371, // 114: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
+	237, // 115: skein.v1.SearchMessagesResponse.found:type_name -> skein.v1.FoundMessage
+	371, // 116: skein.v1.FoundMessage.entry:type_name -> skein.v1.Entry
+	238, // 117: skein.v1.FoundMessage.matches:type_name -> skein.v1.TextMatch
+	371, // 118: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
+	371, // 119: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
+	372, // 120: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
+	373, // 121: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
+	246, // 122: skein.v1.SetMyStateRequest.thread:type_name -> skein.v1.SetThread
+	374, // 123: skein.v1.SetMyStateRequest.push_level:type_name -> skein.v1.PushLevel
+	375, // 124: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
+	374, // 125: skein.v1.PushSettings.direct:type_name -> skein.v1.PushLevel
+	374, // 126: skein.v1.PushSettings.groups:type_name -> skein.v1.PushLevel
+	256, // 127: skein.v1.GetPushSettingsResponse.settings:type_name -> skein.v1.PushSettings
+	256, // 128: skein.v1.SetPushSettingsRequest.settings:type_name -> skein.v1.PushSettings
+	263, // 129: skein.v1.GetHealthResponse.health:type_name -> skein.v1.Health
+	264, // 130: skein.v1.Health.nodes:type_name -> skein.v1.NodeHealth
+	265, // 131: skein.v1.Health.stores:type_name -> skein.v1.StoreHealth
+	266, // 132: skein.v1.Health.refused:type_name -> skein.v1.CodeCount
+	267, // 133: skein.v1.Health.followers:type_name -> skein.v1.FollowerHealth
+	268, // 134: skein.v1.Health.push:type_name -> skein.v1.PushHealth
+	269, // 135: skein.v1.Health.later:type_name -> skein.v1.LaterHealth
+	270, // 136: skein.v1.Health.certificates:type_name -> skein.v1.CertificateHealth
+	266, // 137: skein.v1.PushHealth.results:type_name -> skein.v1.CodeCount
+	376, // 138: skein.v1.AnnounceRequest.level:type_name -> skein.v1.AnnouncementLevel
+	377, // 139: skein.v1.AnnounceRequest.texts:type_name -> skein.v1.AnnouncementText
+	360, // 140: skein.v1.AnnounceResponse.announcement:type_name -> skein.v1.Announcement
+	9,   // 141: skein.v1.FilterRule.kind:type_name -> skein.v1.FilterKind
+	10,  // 142: skein.v1.FilterRule.action:type_name -> skein.v1.FilterAction
+	11,  // 143: skein.v1.FilterRule.scope:type_name -> skein.v1.FilterScope
+	1,   // 144: skein.v1.FilterRule.exempt:type_name -> skein.v1.ServerRole
+	275, // 145: skein.v1.ListFilterRulesResponse.rules:type_name -> skein.v1.FilterRule
+	275, // 146: skein.v1.AddFilterRuleRequest.rule:type_name -> skein.v1.FilterRule
+	275, // 147: skein.v1.AddFilterRuleResponse.rule:type_name -> skein.v1.FilterRule
+	275, // 148: skein.v1.TestFilterResponse.rules:type_name -> skein.v1.FilterRule
+	0,   // 149: skein.v1.SetServerSettingsRequest.registration:type_name -> skein.v1.RegistrationMode
+	18,  // 150: skein.v1.SetServerSettingsResponse.info:type_name -> skein.v1.ServerInfo
+	107, // 151: skein.v1.ListGroupsResponse.groups:type_name -> skein.v1.Group
+	107, // 152: skein.v1.InspectGroupResponse.group:type_name -> skein.v1.Group
+	108, // 153: skein.v1.InspectGroupResponse.members:type_name -> skein.v1.Member
+	7,   // 154: skein.v1.Report.reason:type_name -> skein.v1.ReportReason
+	12,  // 155: skein.v1.Report.state:type_name -> skein.v1.ReportState
+	12,  // 156: skein.v1.ListReportsRequest.state:type_name -> skein.v1.ReportState
+	294, // 157: skein.v1.ListReportsResponse.reports:type_name -> skein.v1.Report
+	294, // 158: skein.v1.GetReportResponse.report:type_name -> skein.v1.Report
+	371, // 159: skein.v1.GetReportResponse.entries:type_name -> skein.v1.Entry
+	12,  // 160: skein.v1.DecideReportRequest.state:type_name -> skein.v1.ReportState
+	13,  // 161: skein.v1.AuditEntry.kind:type_name -> skein.v1.AuditKind
+	1,   // 162: skein.v1.AuditEntry.role:type_name -> skein.v1.ServerRole
+	13,  // 163: skein.v1.ListAuditLogRequest.kind:type_name -> skein.v1.AuditKind
+	303, // 164: skein.v1.ListAuditLogResponse.entries:type_name -> skein.v1.AuditEntry
+	79,  // 165: skein.v1.Account.user:type_name -> skein.v1.User
+	1,   // 166: skein.v1.Account.role:type_name -> skein.v1.ServerRole
+	14,  // 167: skein.v1.Account.state:type_name -> skein.v1.AccountState
+	1,   // 168: skein.v1.SetServerRoleRequest.role:type_name -> skein.v1.ServerRole
+	79,  // 169: skein.v1.SetUsernameResponse.user:type_name -> skein.v1.User
+	318, // 170: skein.v1.SetStickerPackRequest.stickers:type_name -> skein.v1.NewSticker
+	15,  // 171: skein.v1.SetRetentionRequest.kind:type_name -> skein.v1.RetentionKind
+	15,  // 172: skein.v1.GetRetentionResponse.kind:type_name -> skein.v1.RetentionKind
+	23,  // 173: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
+	361, // 174: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
+	23,  // 175: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
+	79,  // 176: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
+	14,  // 177: skein.v1.ListUsersRequest.state:type_name -> skein.v1.AccountState
+	79,  // 178: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
+	306, // 179: skein.v1.ListUsersResponse.accounts:type_name -> skein.v1.Account
+	34,  // 180: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
+	378, // 181: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
+	107, // 182: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
+	344, // 183: skein.v1.CreateRegistrationLinkResponse.link:type_name -> skein.v1.RegistrationLink
+	344, // 184: skein.v1.ListRegistrationLinksResponse.links:type_name -> skein.v1.RegistrationLink
+	24,  // 185: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
+	26,  // 186: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
+	28,  // 187: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
+	30,  // 188: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
+	32,  // 189: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
+	35,  // 190: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
+	37,  // 191: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
+	39,  // 192: skein.v1.AccountService.LoginWithCode:input_type -> skein.v1.LoginWithCodeRequest
+	41,  // 193: skein.v1.AccountService.GetSecurity:input_type -> skein.v1.GetSecurityRequest
+	43,  // 194: skein.v1.AccountService.BeginTotp:input_type -> skein.v1.BeginTotpRequest
+	45,  // 195: skein.v1.AccountService.ConfirmTotp:input_type -> skein.v1.ConfirmTotpRequest
+	47,  // 196: skein.v1.AccountService.DisableTotp:input_type -> skein.v1.DisableTotpRequest
+	49,  // 197: skein.v1.AccountService.NewRecoveryCodes:input_type -> skein.v1.NewRecoveryCodesRequest
+	55,  // 198: skein.v1.AccountService.ResetPassword:input_type -> skein.v1.ResetPasswordRequest
+	58,  // 199: skein.v1.AccountService.ListLoginProviders:input_type -> skein.v1.ListLoginProvidersRequest
+	60,  // 200: skein.v1.AccountService.BeginProviderLogin:input_type -> skein.v1.BeginProviderLoginRequest
+	62,  // 201: skein.v1.AccountService.AnswerProviderLogin:input_type -> skein.v1.AnswerProviderLoginRequest
+	64,  // 202: skein.v1.AccountService.FinishProviderLogin:input_type -> skein.v1.FinishProviderLoginRequest
+	67,  // 203: skein.v1.AccountService.LinkIdentity:input_type -> skein.v1.LinkIdentityRequest
+	69,  // 204: skein.v1.AccountService.ListIdentities:input_type -> skein.v1.ListIdentitiesRequest
+	71,  // 205: skein.v1.AccountService.UnlinkIdentity:input_type -> skein.v1.UnlinkIdentityRequest
+	51,  // 206: skein.v1.AccountService.DeleteAccount:input_type -> skein.v1.DeleteAccountRequest
+	53,  // 207: skein.v1.AccountService.BeginExport:input_type -> skein.v1.BeginExportRequest
+	73,  // 208: skein.v1.AccountService.ChangeUsername:input_type -> skein.v1.ChangeUsernameRequest
+	75,  // 209: skein.v1.AccountService.RegisterGuest:input_type -> skein.v1.RegisterGuestRequest
+	77,  // 210: skein.v1.AccountService.UpgradeGuest:input_type -> skein.v1.UpgradeGuestRequest
+	21,  // 211: skein.v1.AccountService.GetMe:input_type -> skein.v1.GetMeRequest
+	19,  // 212: skein.v1.AccountService.GetServerInfo:input_type -> skein.v1.GetServerInfoRequest
+	16,  // 213: skein.v1.AccountService.GetAnnouncements:input_type -> skein.v1.GetAnnouncementsRequest
+	80,  // 214: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
+	82,  // 215: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
+	84,  // 216: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
+	86,  // 217: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
+	89,  // 218: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
+	91,  // 219: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
+	93,  // 220: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
+	95,  // 221: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
+	97,  // 222: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
+	99,  // 223: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
+	101, // 224: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
+	103, // 225: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
+	105, // 226: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
+	109, // 227: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
+	111, // 228: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
+	113, // 229: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
+	115, // 230: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
+	117, // 231: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
+	119, // 232: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
+	121, // 233: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
+	123, // 234: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
+	125, // 235: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
+	127, // 236: skein.v1.GroupService.SetNickname:input_type -> skein.v1.SetNicknameRequest
+	129, // 237: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
+	131, // 238: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
+	133, // 239: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
+	136, // 240: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
+	138, // 241: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
+	140, // 242: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
+	143, // 243: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
+	145, // 244: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
+	147, // 245: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
+	150, // 246: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
+	152, // 247: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
+	154, // 248: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
+	156, // 249: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
+	158, // 250: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
+	161, // 251: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
+	163, // 252: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
+	165, // 253: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
+	167, // 254: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
+	169, // 255: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
+	177, // 256: skein.v1.MediaService.GetMedia:input_type -> skein.v1.GetMediaRequest
+	179, // 257: skein.v1.MediaService.LinkMedia:input_type -> skein.v1.LinkMediaRequest
+	181, // 258: skein.v1.MediaService.DeleteMedia:input_type -> skein.v1.DeleteMediaRequest
+	171, // 259: skein.v1.MediaService.ListStickers:input_type -> skein.v1.ListStickersRequest
+	185, // 260: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
+	189, // 261: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
+	191, // 262: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
+	193, // 263: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
+	196, // 264: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
+	198, // 265: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
+	200, // 266: skein.v1.MessageService.ListReaders:input_type -> skein.v1.ListReadersRequest
+	203, // 267: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
+	205, // 268: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
+	207, // 269: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
+	214, // 270: skein.v1.MessageService.PinMessage:input_type -> skein.v1.PinMessageRequest
+	216, // 271: skein.v1.MessageService.ListPins:input_type -> skein.v1.ListPinsRequest
+	218, // 272: skein.v1.MessageService.ListThread:input_type -> skein.v1.ListThreadRequest
+	220, // 273: skein.v1.MessageService.ListThreads:input_type -> skein.v1.ListThreadsRequest
+	247, // 274: skein.v1.MessageService.SetLifetime:input_type -> skein.v1.SetLifetimeRequest
+	209, // 275: skein.v1.MessageService.ForwardMessages:input_type -> skein.v1.ForwardMessagesRequest
+	187, // 276: skein.v1.MessageService.StreamMessage:input_type -> skein.v1.StreamMessageRequest
+	233, // 277: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
+	235, // 278: skein.v1.MessageService.SearchMessages:input_type -> skein.v1.SearchMessagesRequest
+	223, // 279: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
+	226, // 280: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
+	228, // 281: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
+	230, // 282: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
+	239, // 283: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
+	241, // 284: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
+	243, // 285: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
+	245, // 286: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
+	183, // 287: skein.v1.MessageService.ReportMessage:input_type -> skein.v1.ReportMessageRequest
+	250, // 288: skein.v1.PushService.GetPushKey:input_type -> skein.v1.GetPushKeyRequest
+	252, // 289: skein.v1.PushService.SetPushSubscription:input_type -> skein.v1.SetPushSubscriptionRequest
+	254, // 290: skein.v1.PushService.DeletePushSubscription:input_type -> skein.v1.DeletePushSubscriptionRequest
+	257, // 291: skein.v1.PushService.GetPushSettings:input_type -> skein.v1.GetPushSettingsRequest
+	259, // 292: skein.v1.PushService.SetPushSettings:input_type -> skein.v1.SetPushSettingsRequest
+	326, // 293: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
+	328, // 294: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
+	330, // 295: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
+	332, // 296: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
+	334, // 297: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
+	336, // 298: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
+	338, // 299: skein.v1.AdminService.EraseUser:input_type -> skein.v1.EraseUserRequest
+	340, // 300: skein.v1.AdminService.ExportUser:input_type -> skein.v1.ExportUserRequest
+	342, // 301: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
+	322, // 302: skein.v1.AdminService.SetRetention:input_type -> skein.v1.SetRetentionRequest
+	324, // 303: skein.v1.AdminService.GetRetention:input_type -> skein.v1.GetRetentionRequest
+	317, // 304: skein.v1.AdminService.SetStickerPack:input_type -> skein.v1.SetStickerPackRequest
+	320, // 305: skein.v1.AdminService.SetCustomEmoji:input_type -> skein.v1.SetCustomEmojiRequest
+	345, // 306: skein.v1.AdminService.CreateRegistrationLink:input_type -> skein.v1.CreateRegistrationLinkRequest
+	347, // 307: skein.v1.AdminService.ListRegistrationLinks:input_type -> skein.v1.ListRegistrationLinksRequest
+	349, // 308: skein.v1.AdminService.RevokeRegistrationLink:input_type -> skein.v1.RevokeRegistrationLinkRequest
+	351, // 309: skein.v1.AdminService.CreateResetLink:input_type -> skein.v1.CreateResetLinkRequest
+	315, // 310: skein.v1.AdminService.SetUsername:input_type -> skein.v1.SetUsernameRequest
+	307, // 311: skein.v1.AdminService.BanUser:input_type -> skein.v1.BanUserRequest
+	309, // 312: skein.v1.AdminService.UnbanUser:input_type -> skein.v1.UnbanUserRequest
+	311, // 313: skein.v1.AdminService.SetDisabled:input_type -> skein.v1.SetDisabledRequest
+	313, // 314: skein.v1.AdminService.SetServerRole:input_type -> skein.v1.SetServerRoleRequest
+	304, // 315: skein.v1.AdminService.ListAuditLog:input_type -> skein.v1.ListAuditLogRequest
+	284, // 316: skein.v1.AdminService.SetServerSettings:input_type -> skein.v1.SetServerSettingsRequest
+	286, // 317: skein.v1.AdminService.ListGroups:input_type -> skein.v1.ListGroupsRequest
+	288, // 318: skein.v1.AdminService.InspectGroup:input_type -> skein.v1.InspectGroupRequest
+	290, // 319: skein.v1.AdminService.SetGroupOwner:input_type -> skein.v1.SetGroupOwnerRequest
+	292, // 320: skein.v1.AdminService.CloseGroup:input_type -> skein.v1.CloseGroupRequest
+	295, // 321: skein.v1.AdminService.ListReports:input_type -> skein.v1.ListReportsRequest
+	297, // 322: skein.v1.AdminService.GetReport:input_type -> skein.v1.GetReportRequest
+	299, // 323: skein.v1.AdminService.DecideReport:input_type -> skein.v1.DecideReportRequest
+	301, // 324: skein.v1.AdminService.TakeBackMessage:input_type -> skein.v1.TakeBackMessageRequest
+	261, // 325: skein.v1.AdminService.GetHealth:input_type -> skein.v1.GetHealthRequest
+	271, // 326: skein.v1.AdminService.Announce:input_type -> skein.v1.AnnounceRequest
+	273, // 327: skein.v1.AdminService.WithdrawAnnouncement:input_type -> skein.v1.WithdrawAnnouncementRequest
+	276, // 328: skein.v1.AdminService.ListFilterRules:input_type -> skein.v1.ListFilterRulesRequest
+	278, // 329: skein.v1.AdminService.AddFilterRule:input_type -> skein.v1.AddFilterRuleRequest
+	280, // 330: skein.v1.AdminService.RemoveFilterRule:input_type -> skein.v1.RemoveFilterRuleRequest
+	282, // 331: skein.v1.AdminService.TestFilter:input_type -> skein.v1.TestFilterRequest
+	25,  // 332: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
+	27,  // 333: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
+	29,  // 334: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
+	31,  // 335: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
+	33,  // 336: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
+	36,  // 337: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
+	38,  // 338: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
+	40,  // 339: skein.v1.AccountService.LoginWithCode:output_type -> skein.v1.LoginWithCodeResponse
+	42,  // 340: skein.v1.AccountService.GetSecurity:output_type -> skein.v1.GetSecurityResponse
+	44,  // 341: skein.v1.AccountService.BeginTotp:output_type -> skein.v1.BeginTotpResponse
+	46,  // 342: skein.v1.AccountService.ConfirmTotp:output_type -> skein.v1.ConfirmTotpResponse
+	48,  // 343: skein.v1.AccountService.DisableTotp:output_type -> skein.v1.DisableTotpResponse
+	50,  // 344: skein.v1.AccountService.NewRecoveryCodes:output_type -> skein.v1.NewRecoveryCodesResponse
+	56,  // 345: skein.v1.AccountService.ResetPassword:output_type -> skein.v1.ResetPasswordResponse
+	59,  // 346: skein.v1.AccountService.ListLoginProviders:output_type -> skein.v1.ListLoginProvidersResponse
+	61,  // 347: skein.v1.AccountService.BeginProviderLogin:output_type -> skein.v1.BeginProviderLoginResponse
+	63,  // 348: skein.v1.AccountService.AnswerProviderLogin:output_type -> skein.v1.AnswerProviderLoginResponse
+	65,  // 349: skein.v1.AccountService.FinishProviderLogin:output_type -> skein.v1.FinishProviderLoginResponse
+	68,  // 350: skein.v1.AccountService.LinkIdentity:output_type -> skein.v1.LinkIdentityResponse
+	70,  // 351: skein.v1.AccountService.ListIdentities:output_type -> skein.v1.ListIdentitiesResponse
+	72,  // 352: skein.v1.AccountService.UnlinkIdentity:output_type -> skein.v1.UnlinkIdentityResponse
+	52,  // 353: skein.v1.AccountService.DeleteAccount:output_type -> skein.v1.DeleteAccountResponse
+	54,  // 354: skein.v1.AccountService.BeginExport:output_type -> skein.v1.BeginExportResponse
+	74,  // 355: skein.v1.AccountService.ChangeUsername:output_type -> skein.v1.ChangeUsernameResponse
+	76,  // 356: skein.v1.AccountService.RegisterGuest:output_type -> skein.v1.RegisterGuestResponse
+	78,  // 357: skein.v1.AccountService.UpgradeGuest:output_type -> skein.v1.UpgradeGuestResponse
+	22,  // 358: skein.v1.AccountService.GetMe:output_type -> skein.v1.GetMeResponse
+	20,  // 359: skein.v1.AccountService.GetServerInfo:output_type -> skein.v1.GetServerInfoResponse
+	17,  // 360: skein.v1.AccountService.GetAnnouncements:output_type -> skein.v1.GetAnnouncementsResponse
+	81,  // 361: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
+	83,  // 362: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
+	85,  // 363: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
+	87,  // 364: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
+	90,  // 365: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
+	92,  // 366: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
+	94,  // 367: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
+	96,  // 368: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
+	98,  // 369: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
+	100, // 370: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
+	102, // 371: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
+	104, // 372: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
+	106, // 373: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
+	110, // 374: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
+	112, // 375: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
+	114, // 376: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
+	116, // 377: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
+	118, // 378: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
+	120, // 379: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
+	122, // 380: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
+	124, // 381: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
+	126, // 382: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
+	128, // 383: skein.v1.GroupService.SetNickname:output_type -> skein.v1.SetNicknameResponse
+	130, // 384: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
+	132, // 385: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
+	134, // 386: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
+	137, // 387: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
+	139, // 388: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
+	141, // 389: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
+	144, // 390: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
+	146, // 391: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
+	148, // 392: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
+	151, // 393: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
+	153, // 394: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
+	155, // 395: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
+	157, // 396: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
+	159, // 397: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
+	162, // 398: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
+	164, // 399: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
+	166, // 400: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
+	168, // 401: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
+	170, // 402: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
+	178, // 403: skein.v1.MediaService.GetMedia:output_type -> skein.v1.GetMediaResponse
+	180, // 404: skein.v1.MediaService.LinkMedia:output_type -> skein.v1.LinkMediaResponse
+	182, // 405: skein.v1.MediaService.DeleteMedia:output_type -> skein.v1.DeleteMediaResponse
+	172, // 406: skein.v1.MediaService.ListStickers:output_type -> skein.v1.ListStickersResponse
+	186, // 407: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
+	190, // 408: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
+	192, // 409: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
+	194, // 410: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
+	197, // 411: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
+	199, // 412: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
+	201, // 413: skein.v1.MessageService.ListReaders:output_type -> skein.v1.ListReadersResponse
+	204, // 414: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
+	206, // 415: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
+	208, // 416: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
+	215, // 417: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
+	217, // 418: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
+	219, // 419: skein.v1.MessageService.ListThread:output_type -> skein.v1.ListThreadResponse
+	221, // 420: skein.v1.MessageService.ListThreads:output_type -> skein.v1.ListThreadsResponse
+	248, // 421: skein.v1.MessageService.SetLifetime:output_type -> skein.v1.SetLifetimeResponse
+	212, // 422: skein.v1.MessageService.ForwardMessages:output_type -> skein.v1.ForwardMessagesResponse
+	188, // 423: skein.v1.MessageService.StreamMessage:output_type -> skein.v1.StreamMessageResponse
+	234, // 424: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
+	236, // 425: skein.v1.MessageService.SearchMessages:output_type -> skein.v1.SearchMessagesResponse
+	224, // 426: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
+	227, // 427: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
+	229, // 428: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
+	231, // 429: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
+	240, // 430: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
+	242, // 431: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
+	244, // 432: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
+	249, // 433: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
+	184, // 434: skein.v1.MessageService.ReportMessage:output_type -> skein.v1.ReportMessageResponse
+	251, // 435: skein.v1.PushService.GetPushKey:output_type -> skein.v1.GetPushKeyResponse
+	253, // 436: skein.v1.PushService.SetPushSubscription:output_type -> skein.v1.SetPushSubscriptionResponse
+	255, // 437: skein.v1.PushService.DeletePushSubscription:output_type -> skein.v1.DeletePushSubscriptionResponse
+	258, // 438: skein.v1.PushService.GetPushSettings:output_type -> skein.v1.GetPushSettingsResponse
+	260, // 439: skein.v1.PushService.SetPushSettings:output_type -> skein.v1.SetPushSettingsResponse
+	327, // 440: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
+	329, // 441: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
+	331, // 442: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
+	333, // 443: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
+	335, // 444: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
+	337, // 445: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
+	339, // 446: skein.v1.AdminService.EraseUser:output_type -> skein.v1.EraseUserResponse
+	341, // 447: skein.v1.AdminService.ExportUser:output_type -> skein.v1.ExportUserResponse
+	343, // 448: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
+	323, // 449: skein.v1.AdminService.SetRetention:output_type -> skein.v1.SetRetentionResponse
+	325, // 450: skein.v1.AdminService.GetRetention:output_type -> skein.v1.GetRetentionResponse
+	319, // 451: skein.v1.AdminService.SetStickerPack:output_type -> skein.v1.SetStickerPackResponse
+	321, // 452: skein.v1.AdminService.SetCustomEmoji:output_type -> skein.v1.SetCustomEmojiResponse
+	346, // 453: skein.v1.AdminService.CreateRegistrationLink:output_type -> skein.v1.CreateRegistrationLinkResponse
+	348, // 454: skein.v1.AdminService.ListRegistrationLinks:output_type -> skein.v1.ListRegistrationLinksResponse
+	350, // 455: skein.v1.AdminService.RevokeRegistrationLink:output_type -> skein.v1.RevokeRegistrationLinkResponse
+	352, // 456: skein.v1.AdminService.CreateResetLink:output_type -> skein.v1.CreateResetLinkResponse
+	316, // 457: skein.v1.AdminService.SetUsername:output_type -> skein.v1.SetUsernameResponse
+	308, // 458: skein.v1.AdminService.BanUser:output_type -> skein.v1.BanUserResponse
+	310, // 459: skein.v1.AdminService.UnbanUser:output_type -> skein.v1.UnbanUserResponse
+	312, // 460: skein.v1.AdminService.SetDisabled:output_type -> skein.v1.SetDisabledResponse
+	314, // 461: skein.v1.AdminService.SetServerRole:output_type -> skein.v1.SetServerRoleResponse
+	305, // 462: skein.v1.AdminService.ListAuditLog:output_type -> skein.v1.ListAuditLogResponse
+	285, // 463: skein.v1.AdminService.SetServerSettings:output_type -> skein.v1.SetServerSettingsResponse
+	287, // 464: skein.v1.AdminService.ListGroups:output_type -> skein.v1.ListGroupsResponse
+	289, // 465: skein.v1.AdminService.InspectGroup:output_type -> skein.v1.InspectGroupResponse
+	291, // 466: skein.v1.AdminService.SetGroupOwner:output_type -> skein.v1.SetGroupOwnerResponse
+	293, // 467: skein.v1.AdminService.CloseGroup:output_type -> skein.v1.CloseGroupResponse
+	296, // 468: skein.v1.AdminService.ListReports:output_type -> skein.v1.ListReportsResponse
+	298, // 469: skein.v1.AdminService.GetReport:output_type -> skein.v1.GetReportResponse
+	300, // 470: skein.v1.AdminService.DecideReport:output_type -> skein.v1.DecideReportResponse
+	302, // 471: skein.v1.AdminService.TakeBackMessage:output_type -> skein.v1.TakeBackMessageResponse
+	262, // 472: skein.v1.AdminService.GetHealth:output_type -> skein.v1.GetHealthResponse
+	272, // 473: skein.v1.AdminService.Announce:output_type -> skein.v1.AnnounceResponse
+	274, // 474: skein.v1.AdminService.WithdrawAnnouncement:output_type -> skein.v1.WithdrawAnnouncementResponse
+	277, // 475: skein.v1.AdminService.ListFilterRules:output_type -> skein.v1.ListFilterRulesResponse
+	279, // 476: skein.v1.AdminService.AddFilterRule:output_type -> skein.v1.AddFilterRuleResponse
+	281, // 477: skein.v1.AdminService.RemoveFilterRule:output_type -> skein.v1.RemoveFilterRuleResponse
+	283, // 478: skein.v1.AdminService.TestFilter:output_type -> skein.v1.TestFilterResponse
+	332, // [332:479] is the sub-list for method output_type
+	185, // [185:332] is the sub-list for method input_type
+	185, // [185:185] is the sub-list for extension type_name
+	185, // [185:185] is the sub-list for extension extendee
+	0,   // [0:185] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_services_proto_init() }
@@ -20517,18 +22514,18 @@ func file_skein_v1_services_proto_init() {
 	}
 	file_skein_v1_entry_proto_init()
 	file_skein_v1_frames_proto_init()
-	file_skein_v1_services_proto_msgTypes[68].OneofWrappers = []any{}
-	file_skein_v1_services_proto_msgTypes[97].OneofWrappers = []any{}
-	file_skein_v1_services_proto_msgTypes[227].OneofWrappers = []any{}
-	file_skein_v1_services_proto_msgTypes[228].OneofWrappers = []any{}
-	file_skein_v1_services_proto_msgTypes[243].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[70].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[99].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[229].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[230].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[268].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_services_proto_rawDesc), len(file_skein_v1_services_proto_rawDesc)),
-			NumEnums:      13,
-			NumMessages:   319,
+			NumEnums:      16,
+			NumMessages:   344,
 			NumExtensions: 0,
 			NumServices:   8,
 		},

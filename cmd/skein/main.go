@@ -15,7 +15,9 @@ type cli struct {
 	User     userCmd         `cmd:"" help:"Manage users of a running server."`
 	Group    groupCmd        `cmd:"" help:"Look after the groups of a running server."`
 	Report   reportCmd       `cmd:"" help:"Look after what members reported."`
-	Server   serverCmd       `cmd:"" help:"Show and change what the server tells everybody of itself."`
+	Server   serverCmd       `cmd:"" help:"Show and change what the server tells everybody of itself; show how it is."`
+	Announce announceCmd     `cmd:"" help:"Tell everybody something; list and withdraw what is announced."`
+	Filter   filterCmd       `cmd:"" help:"Look after the words and links that are not allowed."`
 	Audit    auditCmd        `cmd:"" help:"Export the audit log: what administrators did, and who signed in or tried to."`
 	Token    tokenCmd        `cmd:"" help:"Make tokens for users of your own backend."`
 	Config   configCmd       `cmd:"" help:"Show, check and explain the settings."`

@@ -186,8 +186,9 @@ func (c *reportRecallCmd) Run(ctx context.Context) error {
 
 // serverCmd is what the server tells everybody of itself.
 type serverCmd struct {
-	Info serverInfoCmd `cmd:"" help:"Show the name of the place, its picture, and who may register."`
-	Set  serverSetCmd  `cmd:"" help:"Change them, from now on."`
+	Info   serverInfoCmd   `cmd:"" help:"Show the name of the place, its picture, and who may register."`
+	Set    serverSetCmd    `cmd:"" help:"Change them, from now on."`
+	Health serverHealthCmd `cmd:"" help:"Show how the server is: stores, queues, nodes, certificates."`
 }
 
 type serverInfoCmd struct {

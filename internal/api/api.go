@@ -43,10 +43,12 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/skein-im/skein/internal/account"
+	"github.com/skein-im/skein/internal/announce"
 	"github.com/skein-im/skein/internal/contact"
 	"github.com/skein-im/skein/internal/contract"
 	"github.com/skein-im/skein/internal/entrycodec"
 	"github.com/skein-im/skein/internal/export"
+	"github.com/skein-im/skein/internal/filter"
 	"github.com/skein-im/skein/internal/group"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/later"
@@ -134,6 +136,12 @@ type Deps struct {
 	// Reports keeps what members report, TakesBack takes back what moderators found.
 	Reports   Reports
 	TakesBack TakesBack
+	// Health looks at the deployment; it is cheap.
+	Health func(ctx context.Context) (im.Health, error)
+	// Announcements are what is announced to everybody; nil: nothing is.
+	Announcements *announce.Service
+	// Filter has the words and links that are not allowed; nil: all are.
+	Filter *filter.Service
 	// Trail writes the audit log; nil: there is none.
 	Trail *trail.Service
 	// Version is that of the program, for GetMe.
@@ -161,7 +169,7 @@ func NewCalls(d Deps) *Calls {
 	}
 	c := &Calls{Deps: d, rows: make(map[string]row)}
 	for _, r := range c.table() {
-		c.rows[r.Name] = c.audited(r)
+		c.rows[r.Name] = c.audited(c.named(r))
 	}
 	return c
 }
@@ -198,6 +206,7 @@ func (c *Calls) carryOut(ctx context.Context, actor im.Actor, call im.Call) ([]b
 		return nil, err
 	}
 	if err := r.Who.allows(actor); err != nil {
+		c.refused(r.Method, actor, err)
 		return nil, err
 	}
 	if err := c.allowsGuest(ctx, r.Method, actor); err != nil {

@@ -41,10 +41,20 @@ func (m Method) Acts() bool {
 
 // audited makes a row write a line of what it does, before and after.
 func (c *Calls) audited(r row) row {
-	if c.Trail == nil || !r.Acts() || r.Name == mintMethod {
+	if c.Trail == nil || !r.Acts() {
 		return r
 	}
 	do := r.call
+	if r.Name == mintMethod { // its line is in the transaction that opens the session
+		r.call = func(ctx context.Context, actor im.Actor, payload []byte, k *keyed) ([]byte, error) {
+			answer, err := do(ctx, actor, payload, k)
+			if code := im.CodeOf(err); err != nil && code.Info().Action == im.ActionFix && code != im.CodeInvalidArgument || code == im.CodeBanned || code == im.CodeAccountDeleted {
+				c.notMinted(r.Method, actor, payload, err)
+			}
+			return answer, err
+		}
+		return r
+	}
 	r.call = func(ctx context.Context, actor im.Actor, payload []byte, k *keyed) ([]byte, error) {
 		request := r.request.ProtoReflect().New().Interface()
 		if err := wire.UnmarshalRequest(payload, request); err != nil {
@@ -71,6 +81,32 @@ func (c *Calls) audited(r row) row {
 	return r
 }
 
+// refused notes a call of an administrator's method by somebody whose role may not: who
+// tries is told in one line, however often, so that nobody fills the log.
+func (c *Calls) refused(m Method, actor im.Actor, err error) {
+	if c.Trail == nil || m.Who < Staff || actor.User == "" {
+		return
+	}
+	a, failed := c.act(m, actor, &wire.GetMeRequest{}) // what was asked for does not matter
+	if failed != nil {
+		return // it has no random numbers: the act was refused all the same
+	}
+	a.Code, a.Detail = im.CodeOf(err), ""
+	c.Trail.Refused(a)
+}
+
+// notMinted notes a token that was not given.
+func (c *Calls) notMinted(m Method, actor im.Actor, payload []byte, err error) {
+	request := &wire.MintTokenRequest{}
+	if wire.UnmarshalRequest(payload, request) != nil {
+		return
+	}
+	if a, failed := c.act(m, actor, request); failed == nil {
+		a.Code = im.CodeOf(err)
+		c.Trail.Refused(a)
+	}
+}
+
 // act is a line of a call.
 func (c *Calls) act(m Method, actor im.Actor, request proto.Message) (im.Act, error) {
 	a, err := c.Trail.Line(im.ActAdmin, m.Name[len("skein.v1."):])
@@ -90,7 +126,7 @@ func nameOf(d im.Device) string {
 // targetOf is to whom or what something is done, by the fields that messages name it with.
 func targetOf(m proto.Message) string {
 	fields := m.ProtoReflect().Descriptor().Fields()
-	for _, name := range []protoreflect.Name{"user", "conversation", "id", "name", "group", "link", "report"} {
+	for _, name := range []protoreflect.Name{"user", "conversation", "id", "name", "group", "link", "report", "announcement", "rule"} {
 		f := fields.ByName(name)
 		switch {
 		case f == nil || f.IsList() || f.IsMap():

@@ -54,9 +54,6 @@ func TestEveryActHasItsLine(t *testing.T) {
 				continue
 			}
 			acts++
-			if m.Name == mintMethod && code != "" {
-				continue // no session was opened, and nothing done
-			}
 			if len(mine) != 1 {
 				t.Errorf("%s: %d lines: %v", what, len(mine), mine)
 				continue
@@ -84,8 +81,63 @@ func (p person) user() string {
 	return p.id
 }
 
-// What a moderator did is theirs, also what they were refused; who has no role does nothing
-// that the log has.
+// TestRefusedForTheRole: each method of administrators × each role that may not call it, and
+// none: one line, with the code and how often, however often it is tried; of somebody whose
+// role may there is no such line.
+func TestRefusedForTheRole(t *testing.T) {
+	w := newWorld(t)
+	refused := 0
+	for _, role := range []im.ServerRole{im.ServerUser, im.ServerAuditor, im.ServerModerator, im.ServerAdmin} {
+		p := w.person("p" + role.String())
+		if role != im.ServerUser {
+			w.must(adminKey, "AdminService/SetServerRole", &wire.SetServerRoleRequest{User: p.id, Role: wire.ServerRole(role)}, nil)
+		}
+		want := map[string]bool{}
+		for _, m := range Methods() {
+			if m.Who < Staff || strings.Contains(leastRole[strings.TrimPrefix(m.Name, "skein.v1.AdminService/")], roleLetters[role]) && role != im.ServerUser {
+				continue
+			}
+			action := strings.TrimPrefix(m.Name, "skein.v1.")
+			want[action] = true
+			called, _ := wire.LookupMethod(m.Name)
+			for range 2 {
+				if code := w.call(p.token, action, called.NewRequest(), nil); code != im.CodePermissionDenied {
+					t.Errorf("%s as %s: %q", action, role, code)
+				}
+			}
+		}
+		for _, l := range w.lines(&wire.ListAuditLogRequest{By: p.id, Kind: wire.AuditKind_AUDIT_KIND_ADMIN}) {
+			if !want[l.Action] || l.Code != "permission_denied" || l.Times != 2 || l.Role != wire.ServerRole(role) || l.Session != p.session || l.Address == "" {
+				t.Errorf("%s: %v", role, l)
+			}
+			delete(want, l.Action)
+			refused++
+		}
+		if len(want) > 0 {
+			t.Errorf("%s: without a line: %v", role, want)
+		}
+	}
+	if refused < 80 {
+		t.Errorf("only %d refusals", refused)
+	}
+	t.Logf("%d refusals", refused)
+}
+
+// A token that is not given for what the user is has its line.
+func TestTokenThatIsNotGivenHasItsLine(t *testing.T) {
+	w := newWorld(t)
+	ann := w.person("ann")
+	w.must(adminKey, "AdminService/BanUser", &wire.BanUserRequest{User: ann.id}, nil)
+	if code := w.call(adminKey, "AdminService/MintToken", &wire.MintTokenRequest{User: ann.id}, nil); code != im.CodeBanned {
+		t.Fatal(code)
+	}
+	l := w.lines(&wire.ListAuditLogRequest{Target: ann.id, Action: "AdminService/MintToken"})
+	if len(l) != 1 || l[0].Code != "banned" || l[0].Role != wire.ServerRole_SERVER_ROLE_OWNER || l[0].Target != ann.id {
+		t.Errorf("%v", l)
+	}
+}
+
+// What a moderator did is theirs, also what they were refused.
 func TestWhatWasRefusedHasItsLine(t *testing.T) {
 	w := newWorld(t)
 	mo, ann := w.person("mo"), w.person("ann")

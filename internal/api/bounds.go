@@ -134,7 +134,7 @@ func digits(least, most int) string {
 // that their type describes (see Bounds). TestEveryFieldHasBounds holds it.
 func fieldBounds() map[string]Bounds {
 	all := make(map[string]Bounds, 200)
-	for _, part := range []map[string]Bounds{accountBounds(), providerBounds(), securityBounds(), contactBounds(), groupBounds(), joinBounds(), linkBounds(), messageBounds(), amendBounds(), streamBounds(), lifetimeBounds(), retentionBounds(), mediaBounds(), stickerBounds(), pushBounds(), searchBounds(), threadBounds(), forwardBounds(), adminBounds(), roleBounds(), moderationBounds(), stateBounds()} {
+	for _, part := range []map[string]Bounds{accountBounds(), providerBounds(), securityBounds(), contactBounds(), groupBounds(), joinBounds(), linkBounds(), messageBounds(), amendBounds(), streamBounds(), lifetimeBounds(), retentionBounds(), mediaBounds(), stickerBounds(), pushBounds(), searchBounds(), threadBounds(), forwardBounds(), adminBounds(), roleBounds(), moderationBounds(), placeBounds(), healthBounds(), stateBounds()} {
 		for name, b := range part {
 			all[name] = b
 		}

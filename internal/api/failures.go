@@ -92,6 +92,12 @@ func ownFailures() map[string][]im.Code {
 	say("MessageService", one(im.CodeTooLate), "SendMessage", "RecallMessage", "EditMessage", "ReactToMessage", "VoteInPoll", "EndPoll", "PinMessage", "ForwardMessages", "StreamMessage")
 	say("AdminService", one(im.CodeNotFound), "InspectGroup", "SetGroupOwner", "CloseGroup", "GetReport", "DecideReport", "TakeBackMessage")
 	say("MessageService", one(im.CodeNotFound, im.CodeTooLate), "ReportMessage")
+	for name := range namedFields {
+		all[name] = append(all[name], im.CodeFiltered)
+	}
+	say("MessageService", one(im.CodeFiltered), "SendMessage", "EditMessage", "ForwardMessages", "StreamMessage", "ScheduleMessage", "ChangeScheduled")
+	say("AdminService", one(im.CodeNotFound), "WithdrawAnnouncement", "RemoveFilterRule")
+	say("AdminService", one(im.CodeAlreadyExists), "AddFilterRule")
 	say("AdminService", one(im.CodePermissionDenied, im.CodeAlreadyExists), "ClaimAdmin")
 	say("AdminService", one(im.CodeAlreadyExists), "CreateUser", "MintToken")
 	say("AdminService", one(im.CodeAlreadyExists, im.CodeNotFound), "CreateGroupFor")

@@ -25,7 +25,7 @@ func guestMay(method string) bool {
 		return true
 	}
 	switch method {
-	case "AccountService/UpgradeGuest", "AccountService/BeginExport", "AccountService/GetMe", "AccountService/Logout", "AccountService/ListSessions", "AccountService/RevokeSession",
+	case "AccountService/UpgradeGuest", "AccountService/BeginExport", "AccountService/GetAnnouncements", "AccountService/GetMe", "AccountService/Logout", "AccountService/ListSessions", "AccountService/RevokeSession",
 		"UserService/GetUsers", "UserService/UpdateProfile",
 		"ContactService/ListContacts", "ContactService/BlockUser", "ContactService/UnblockUser",
 		"GroupService/GetGroup", "GroupService/ListMembers", "GroupService/LeaveGroup", "GroupService/SetNickname",

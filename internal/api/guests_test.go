@@ -25,7 +25,7 @@ var guestCells = []cell{
 // guestsMay are the methods that guests may call, besides those for which nobody needs a
 // token. A method that is new is decided here: it is for guests, or it is not.
 var guestsMay = []string{
-	"AccountService/BeginExport", "AccountService/GetMe", "AccountService/ListSessions", "AccountService/Logout", "AccountService/RevokeSession", "AccountService/UpgradeGuest",
+	"AccountService/BeginExport", "AccountService/GetAnnouncements", "AccountService/GetMe", "AccountService/ListSessions", "AccountService/Logout", "AccountService/RevokeSession", "AccountService/UpgradeGuest",
 	"ContactService/BlockUser", "ContactService/ListContacts", "ContactService/UnblockUser",
 	"GroupService/AcceptInvitation", "GroupService/GetGroup", "GroupService/JoinByLink", "GroupService/LeaveGroup",
 	"GroupService/ListInvitations", "GroupService/ListMembers", "GroupService/RefuseInvitation", "GroupService/RequestToJoin",

@@ -53,7 +53,7 @@ func another(in proto.Message) proto.Message {
 			b[len(b)-1]++
 			m.Set(f, protoreflect.ValueOfBytes(b))
 			return other
-		case f.FullName().Parent() == "skein.v1.ScheduleMessageRequest" && f.Message() != nil:
+		case (f.FullName().Parent() == "skein.v1.ScheduleMessageRequest" || f.FullName().Parent() == "skein.v1.AddFilterRuleRequest") && f.Message() != nil:
 			m.Set(f, protoreflect.ValueOfMessage(another(m.Get(f).Message().Interface()).ProtoReflect()))
 			return other
 		}

@@ -87,7 +87,7 @@ type cell struct {
 }
 
 // matrix has at least one row for every method.
-var matrix = slices.Concat(mostCells, securityCells, providerCells, guestCells, stickerCells, threadCells, pushCells, roleCells, moderationCells)
+var matrix = slices.Concat(mostCells, securityCells, providerCells, guestCells, stickerCells, threadCells, pushCells, roleCells, moderationCells, placeCells)
 var mostCells = []cell{
 	{"AccountService/Register", "", anyone, func(s *scene) proto.Message {
 		return &wire.RegisterRequest{Username: "new-" + s.bob.username, Password: password}

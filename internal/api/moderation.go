@@ -153,6 +153,9 @@ func (c *Calls) reportMessage(ctx context.Context, actor im.Actor, r *wire.Repor
 	if err == nil && r.GetReason() == wire.ReportReason_REPORT_REASON_UNSPECIFIED {
 		err = im.Wrong("reason", "is missing")
 	}
+	if err == nil && im.ReportReason(r.GetReason()) == im.ReportFilter {
+		err = im.Wrong("reason", "is the server's own")
+	}
 	text := r.GetText()
 	if err := first(err, knownEnum("reason", r.GetReason(), wire.ReportReason_name), im.CheckLines("text", &text, maxReportText)); err != nil {
 		return nil, err
@@ -256,6 +259,9 @@ func (c *Calls) getReport(ctx context.Context, _ im.Actor, r *wire.GetReportRequ
 	}
 	out := &wire.GetReportResponse{Report: wireReport(&report)}
 	reader := im.Actor{User: report.Reporter}
+	if reader.User == "" { // the server's own
+		reader.User = report.Author
+	}
 	for _, q := range []im.PullQuery{
 		{Conversation: report.Conversation, From: report.Seq, Backward: true, Limit: around + 1},
 		{Conversation: report.Conversation, From: report.Seq + 1, Limit: around},

@@ -44,6 +44,7 @@ var leastRole = map[string]string{
 	"SetServerRole": "O", "ListAuditLog": "aAO",
 	"ListGroups": "amAO", "InspectGroup": "amAO", "SetGroupOwner": "mAO", "CloseGroup": "mAO",
 	"ListReports": "mAO", "GetReport": "mAO", "DecideReport": "mAO", "TakeBackMessage": "mAO", "SetServerSettings": "AO",
+	"GetHealth": "amAO", "ListFilterRules": "amAO", "TestFilter": "amAO", "Announce": "AO", "WithdrawAnnouncement": "AO", "AddFilterRule": "AO", "RemoveFilterRule": "AO",
 }
 
 var roleLetters = map[im.ServerRole]string{im.ServerAuditor: "a", im.ServerModerator: "m", im.ServerAdmin: "A", im.ServerOwner: "O"}

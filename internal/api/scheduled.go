@@ -35,6 +35,9 @@ func (c *Calls) scheduleMessage(ctx context.Context, actor im.Actor, r *wire.Sch
 	if at.IsZero() {
 		return nil, im.Wrong("atMs", "is missing")
 	}
+	if err := c.sayable(ctx, actor, &msg); err != nil {
+		return nil, err
+	}
 	if err := c.Later.Schedule(ctx, actor.User, msg, at); err != nil {
 		return nil, err
 	}
@@ -83,6 +86,9 @@ func (c *Calls) changeScheduled(ctx context.Context, actor im.Actor, r *wire.Cha
 		now, err := said(m, id[:])
 		if err != nil {
 			return nil, im.In("message", err)
+		}
+		if err := c.sayable(ctx, actor, &now); err != nil {
+			return nil, err
 		}
 		msg = &now
 	}

@@ -24,7 +24,7 @@ func Methods() []Method {
 // table is every method there is: name, who may call it, rate class, the
 // largest request in bytes, handler.
 func (c *Calls) table() []row {
-	return slices.Concat(c.peopleRows(), c.securityRows(), c.providerRows(), c.guestRows(), c.groupRows(), c.messageRows(), c.mediaRows(), c.stickerRows(), c.pushRows(), c.adminRows(), c.exportRows(), c.roleRows(), c.auditRows(), c.moderationRows())
+	return slices.Concat(c.peopleRows(), c.securityRows(), c.providerRows(), c.guestRows(), c.groupRows(), c.messageRows(), c.mediaRows(), c.stickerRows(), c.pushRows(), c.adminRows(), c.exportRows(), c.roleRows(), c.auditRows(), c.moderationRows(), c.placeRows())
 }
 
 func (c *Calls) peopleRows() []row {

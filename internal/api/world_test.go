@@ -18,10 +18,12 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/skein-im/skein/internal/account"
+	"github.com/skein-im/skein/internal/announce"
 	"github.com/skein-im/skein/internal/contact"
 	"github.com/skein-im/skein/internal/directory"
 	"github.com/skein-im/skein/internal/directory/sqlite"
 	"github.com/skein-im/skein/internal/export"
+	"github.com/skein-im/skein/internal/filter"
 	"github.com/skein-im/skein/internal/group"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/journal/pebble"
@@ -34,6 +36,7 @@ import (
 	"github.com/skein-im/skein/internal/push"
 	"github.com/skein-im/skein/internal/search"
 	searchsqlite "github.com/skein-im/skein/internal/search/sqlite"
+	"github.com/skein-im/skein/internal/serverlist"
 	"github.com/skein-im/skein/internal/sticker"
 	"github.com/skein-im/skein/internal/trail"
 	"github.com/skein-im/skein/wire"
@@ -57,6 +60,8 @@ type world struct {
 	trail    *trail.Service
 	media    *media.Service
 	exports  *exportCaller
+	// ahead is by how much the clock of what is announced is ahead, in nanoseconds.
+	ahead atomic.Int64
 	// root is the administrator's user name.
 	root string
 	n    int
@@ -116,6 +121,9 @@ func (m *worldMembers) MaySend(ctx context.Context, u im.UserID, c im.Conversati
 	if !ok {
 		return 0, errStranger
 	}
+	if kind.Said() {
+		return 0, m.contacts.Writes(ctx, u, peer)
+	}
 	return 0, m.contacts.MaySend(ctx, u, peer)
 }
 
@@ -135,6 +143,10 @@ func (m *worldMembers) MaySendNow(u im.UserID, c im.ConversationID, kind im.Entr
 	peer, ok := c.Peer(u)
 	if !ok {
 		return 0, false, nil
+	}
+	if kind.Said() {
+		known, err := m.contacts.WritesNow(u, peer)
+		return 0, known, err
 	}
 	known, err := m.contacts.MaySendNow(u, peer)
 	return 0, known, err
@@ -227,7 +239,9 @@ func newWorld(t *testing.T) *world {
 	})
 	stickers := sticker.New(sticker.Options{Store: db})
 	shows.Store(stickers)
-	messages := messaging.New(messaging.Options{Media: uploads, Stickers: stickers, EditWindow: time.Hour, Timers: db, Periods: db, Retention: db, Streams: messaging.Streams{StoreEvery: time.Minute, StoreBytes: 1 << 20, Silence: time.Hour, PerUser: 100, MaxBytes: 1 << 16}, Journal: journal, Marks: journal, Recalls: journal, Labels: journal, Lookups: journal, Pages: journal, Permissions: members, Members: members, Deliverer: nobodyOnline{}, Logger: quiet()})
+	w := &world{t: t, secure: map[string]string{}, schemas: loadSchemas(t), root: "root"}
+	rules, announcements := w.place(db)
+	messages := messaging.New(messaging.Options{Filter: rules, Media: uploads, Stickers: stickers, EditWindow: time.Hour, Timers: db, Periods: db, Retention: db, Streams: messaging.Streams{StoreEvery: time.Minute, StoreBytes: 1 << 20, Silence: time.Hour, PerUser: 100, MaxBytes: 1 << 16}, Journal: journal, Marks: journal, Recalls: journal, Labels: journal, Lookups: journal, Pages: journal, Permissions: members, Members: members, Deliverer: nobodyOnline{}, Logger: quiet()})
 	uploads.Use(messages)
 	runner := outbox.New(db, messages, outbox.Options{Logger: quiet()})
 	members.contacts = contact.New(db, db, runner, contact.Options{Lifetimes: db})
@@ -247,30 +261,76 @@ func newWorld(t *testing.T) *world {
 		accounts.Close()
 		log.Close()
 		messages.Close()
+		rules.Close()
+		announcements.Close()
 		journal.Close()
 		db.Close()
 	})
 	pushes := push.New(push.Options{Keys: db, Subscriptions: db, Queue: db, Messages: messages, Marks: journal, SealKey: push.SealKey("the key of the tests"), Wait: time.Minute, TTL: time.Hour})
 	caller, now := &exportCaller{}, time.Now()
 	exports := export.New(export.Options{Logic: caller, Media: uploads, Key: []byte("key"), AtOnce: 2, CheckEvery: 1, Now: func() time.Time { return now.Add(time.Duration(caller.later.Load())) }})
-	calls := NewCalls(Deps{Trail: log, Reports: db, TakesBack: messages, Export: exports, Accounts: accounts, Contacts: members.contacts, Groups: members.groups, Messages: messages, Lists: messages, Search: search.New(index, search.NewIndexer(index, journal, db, quiet(), nil), messages, nil), Retention: messages, Stickers: stickers, Push: pushes, Keeper: db, Media: uploads, Later: later.New(later.Options{
+	calls := NewCalls(Deps{Filter: rules, Announcements: announcements, Health: func(context.Context) (im.Health, error) { return someHealth(), nil }, Trail: log, Reports: db, TakesBack: messages, Export: exports, Accounts: accounts, Contacts: members.contacts, Groups: members.groups, Messages: messages, Lists: messages, Search: search.New(index, search.NewIndexer(index, journal, db, quiet(), nil), messages, nil), Retention: messages, Stickers: stickers, Push: pushes, Keeper: db, Media: uploads, Later: later.New(later.Options{
 		Store: db, Due: db, Lease: db, Send: messages.Send, Drive: runner.Help, Name: messages.NameLater, Doubt: messages.DoubtLater,
 		MaySend: func(ctx context.Context, u im.UserID, c im.ConversationID) error {
-			_, err := members.MaySend(ctx, u, c, im.EntryMessage)
+			_, err := members.MaySend(ctx, u, c, 0)
 			return err
 		},
 	})})
 	caller.to = calls
-	w := &world{
-		t: t, exports: caller, trail: log, secure: map[string]string{}, accounts: accounts, media: uploads, groups: members.groups, messages: messages, calls: calls, schemas: loadSchemas(t), root: "root",
-		http: NewHTTP(worldLogic{Service: accounts, calls: calls}, HTTPOptions{Log: quiet(), Limiter: NewLimiter(LimiterOptions{Unlimited: true}), Media: uploads, Export: exports}),
-	}
+	w.exports, w.trail, w.accounts, w.media, w.groups, w.messages, w.calls = caller, log, accounts, uploads, members.groups, messages, calls
+	w.http = NewHTTP(worldLogic{Service: accounts, calls: calls}, HTTPOptions{Log: quiet(), Limiter: NewLimiter(LimiterOptions{Unlimited: true}), Media: uploads, Export: exports})
 	code, err := accounts.PrepareClaim(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.must("", "AdminService/ClaimAdmin", &wire.ClaimAdminRequest{Code: code, Username: w.root, Password: password}, nil)
 	return w
+}
+
+// place makes what the deployment does not allow, and what it announces.
+func (w *world) place(db *directory.DB) (*filter.Service, *announce.Service) {
+	w.t.Helper()
+	list := serverlist.Options{Store: db, Now: func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }, Logger: quiet()}
+	rules := filter.New(filter.Options{
+		List: list, Reports: db, Random: rand.Reader, Logger: quiet(),
+		Contact: func(ctx context.Context, x, y im.UserID) (bool, error) {
+			_, side, _, err := db.Gate(ctx, x, y)
+			return side.State == im.ContactFriend, err
+		},
+		Role: func(ctx context.Context, u im.UserID) (im.ServerRole, error) {
+			me, err := w.accounts.Me(ctx, u)
+			if im.CodeOf(err) == im.CodeNotFound {
+				return im.ServerUser, nil
+			}
+			return me.Role, err
+		},
+	})
+	announcements := announce.New(list, rand.Reader, func() {})
+	for _, start := range []func(context.Context) error{rules.Start, announcements.Start} {
+		if err := start(w.t.Context()); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	return rules, announcements
+}
+
+// later has what is announced told as of so much later.
+func (w *world) later(d time.Duration) { w.ahead.Store(int64(d)) }
+
+// someHealth has something in every field.
+func someHealth() im.Health {
+	now := time.Now()
+	return im.Health{
+		At: now, Version: "v9", Go: "go1", Node: "n1", Started: now.Add(-time.Hour), Reasons: []string{"draining"}, Warnings: []string{"one"},
+		Nodes:       []im.NodeHealth{{Name: "n1", Roles: []string{"logic"}, Ready: true, Heard: now, Self: true}},
+		Stores:      []im.StoreHealth{{Name: "journal", Kind: "pebble", Bytes: 1, Free: 2, Durability: "fsync", Trouble: "full"}},
+		Connections: 3, Users: 2, Stored: 4, StoredPerSecond: 0.5, SendsWaiting: 1, SendsMost: 9, Refused: []im.CodeCount{{Code: "muted", Count: 1}},
+		Followers:    []im.FollowerHealth{{Name: "push", Behind: 1, Lag: time.Second, SetAside: 1, Here: true}},
+		Push:         &im.PushHealth{Subscriptions: 1, Waiting: 2, Failing: 1, Oldest: time.Second, Results: []im.CodeCount{{Code: "sent", Count: 5}}},
+		Later:        im.LaterHealth{Scheduled: 1, Due: 1, Timers: 1, TimersDue: 1, Erasures: 1, Promises: 1},
+		Certificates: []im.CertificateHealth{{Names: []string{"a.example"}, NotAfter: now, Source: "acme", Trouble: "none"}},
+		Memory:       1, Goroutines: 1, Files: 1, FilesMost: 2,
+	}
 }
 
 // call calls a method over HTTP with JSON and checks the answer against the

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/skein-im/skein/internal/account"
+	"github.com/skein-im/skein/internal/announce"
 	"github.com/skein-im/skein/internal/api"
 	"github.com/skein-im/skein/internal/audit"
 	"github.com/skein-im/skein/internal/bus"
@@ -26,6 +27,7 @@ import (
 	"github.com/skein-im/skein/internal/dispatch"
 	"github.com/skein-im/skein/internal/export"
 	"github.com/skein-im/skein/internal/feed"
+	"github.com/skein-im/skein/internal/filter"
 	"github.com/skein-im/skein/internal/gateway"
 	"github.com/skein-im/skein/internal/group"
 	"github.com/skein-im/skein/internal/im"
@@ -99,21 +101,26 @@ type App struct {
 	supervisor Supervisor
 	live       inEffect
 
-	data       *dataDir
-	directory  *directory.DB
-	journal    journal
-	empty      func(context.Context) (bool, error) // nothing was ever stored in the journal
-	shared     sharedJournal                       // the journal, when other processes append to it; nil otherwise
-	accounts   *account.Service
-	trail      *trail.Service
-	members    *members
-	dispatcher *dispatch.Dispatcher
-	messaging  *messaging.Service
-	outbox     *outbox.Runner
-	later      *later.Service
-	media      *media.Service   // nil: no uploads are taken
-	exports    *export.Service  // nil: none are made
-	stickers   *sticker.Service // nil: no uploads are taken
+	data      *dataDir
+	directory *directory.DB
+	journal   journal
+	empty     func(context.Context) (bool, error) // nothing was ever stored in the journal
+	shared    sharedJournal                       // the journal, when other processes append to it; nil otherwise
+	accounts  *account.Service
+	trail     *trail.Service
+	filter    *filter.Service
+	// announcements are what the deployment announces; nil without the logic role.
+	announcements *announce.Service
+	board         board
+	health        health
+	members       *members
+	dispatcher    *dispatch.Dispatcher
+	messaging     *messaging.Service
+	outbox        *outbox.Runner
+	later         *later.Service
+	media         *media.Service   // nil: no uploads are taken
+	exports       *export.Service  // nil: none are made
+	stickers      *sticker.Service // nil: no uploads are taken
 	// stickersKnown is that for the gateway, which is made before.
 	stickersKnown atomic.Pointer[sticker.Service]
 	timers        *later.Timers
@@ -164,7 +171,7 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *App, err error)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	a := &App{cfg: cfg, version: o.Version, now: o.Now, log: o.Logger, metrics: prometheus.NewRegistry(), failed: make(chan error, 1), stopping: make(chan struct{}), began: time.Now(), sockets: maps.Clone(o.Sockets), supervisor: o.Supervisor}
+	a := &App{cfg: cfg, version: o.Version, now: o.Now, log: o.Logger, metrics: prometheus.NewRegistry(), failed: make(chan error, 1), stopping: make(chan struct{}), began: time.Now(), sockets: maps.Clone(o.Sockets), supervisor: o.Supervisor, board: board{news: make(chan struct{}, 1)}}
 	a.slow.Store(int64(cfg.Log.Slow))
 	a.live.begin(&cfg, o.Level)
 	if cfg.Clustered() && cfg.Node.Name == "" {
@@ -244,7 +251,7 @@ func (a *App) makeServices(ctx context.Context, o Options) error {
 	if o.WrapDispatch != nil {
 		gateways = o.WrapDispatch(gateways)
 	}
-	return a.makeLogic(gateways)
+	return a.makeLogic(ctx, gateways)
 }
 
 func (a *App) makeGateway(o Options) {
@@ -261,6 +268,8 @@ func (a *App) makeGateway(o Options) {
 		Timeline:    a.timeline,
 		Standing:    a.standing,
 		Stickers:    a.stickersRevision,
+		Announced:   a.board.revision.Load,
+		News:        a.board.changed,
 		Now:         a.now,
 		Bounds:      bounds(&c),
 		Slow:        a.slowCall,
@@ -278,7 +287,7 @@ func (a *App) makeGateway(o Options) {
 
 // makeLogic makes the services that decide and store, over the gateways
 // wherever they are.
-func (a *App) makeLogic(gateways im.Dispatch) error {
+func (a *App) makeLogic(ctx context.Context, gateways im.Dispatch) error {
 	key, err := a.adminKey()
 	if err != nil {
 		return err
@@ -294,7 +303,11 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 		return err
 	}
 	a.makeExports(key)
+	if err := a.makePlace(ctx, gateways); err != nil {
+		return err
+	}
 	options := messaging.Options{
+		Filter:  a.theFilter(),
 		Journal: a.tracedJournal(), Marks: a.journal, Recalls: a.journal, Labels: a.journal, Lookups: a.journal, Pages: a.journal, Trims: a.trims(), Permissions: m, Members: m, Deliverer: a.dispatcher, Logger: a.log, Registerer: a.metrics,
 		RecallWindow: time.Duration(c.Messaging.RecallWindow), EditWindow: time.Duration(c.Messaging.EditWindow), MaxPins: c.Messaging.MaxPins, MaxQueued: c.Messaging.MaxQueued,
 		Timers: a.directory, Streams: messaging.Streams{
@@ -405,6 +418,12 @@ func (a *App) Serve(ctx context.Context) error {
 		a.acme.Start()
 	}
 	defer newTidier().start()()
+	if a.messaging != nil {
+		defer a.startHealth()()
+	}
+	if a.gateway != nil {
+		defer a.startBoard()()
+	}
 	if a.members != nil && a.members.contacts != nil {
 		defer a.startSweep()()
 	}
@@ -489,6 +508,7 @@ func (a *App) close() error {
 	if a.messaging != nil {
 		a.messaging.Close()
 	}
+	a.closePlace()
 	if a.dispatcher != nil {
 		a.dispatcher.Close()
 	}

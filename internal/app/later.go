@@ -20,7 +20,7 @@ func (a *App) makeLater(m *members) {
 		Store: a.directory, Due: a.directory, Lease: a.directory, Send: a.messaging.Send, Drive: a.outbox.Help,
 		Name: a.messaging.NameLater, Doubt: a.messaging.DoubtLater,
 		MaySend: func(ctx context.Context, u im.UserID, c im.ConversationID) error {
-			_, err := m.MaySend(ctx, u, c, im.EntryMessage)
+			_, err := m.MaySend(ctx, u, c, 0) // nothing is said yet
 			return err
 		},
 		Node: a.cfg.Node.Name, Alone: a.shared == nil, Now: a.now, Logger: a.log,

@@ -40,6 +40,9 @@ func (m *members) MaySend(ctx context.Context, u im.UserID, c im.ConversationID,
 		if !ok {
 			return 0, errNoConversation
 		}
+		if kind.Said() {
+			return 0, m.contacts.Writes(ctx, u, peer)
+		}
 		return 0, m.contacts.MaySend(ctx, u, peer)
 	case im.KindGroup:
 		switch kind {
@@ -59,7 +62,9 @@ func (m *members) MaySendNow(u im.UserID, c im.ConversationID, kind im.EntryKind
 		if isSaved(c, u) {
 			return 0, true, nil
 		}
-		if peer, ok := c.Peer(u); ok {
+		if peer, ok := c.Peer(u); ok && kind.Said() {
+			known, err = m.contacts.WritesNow(u, peer)
+		} else if ok {
 			known, err = m.contacts.MaySendNow(u, peer)
 		}
 	case im.KindGroup:

@@ -85,6 +85,7 @@ func (a *App) makeCalls(m *members) *api.Calls {
 	return api.NewCalls(api.Deps{
 		Slow: slow, Log: a.log,
 		Stickers: a.stickersForCalls(), Push: a.push, Accounts: a.accounts, Contacts: m.contacts, Groups: m.groups, Messages: a.logic.sends, Lists: a.messaging, Search: a.searcher(), Retention: a.messaging, Later: a.later, Media: a.media, Export: a.exports, Keeper: a.directory, Limiter: a.limiter, Now: a.now, Version: a.version, Trail: a.trail, Reports: a.directory, TakesBack: a.messaging,
+		Health: a.Health, Announcements: a.announcements, Filter: a.filter,
 	})
 }
 

@@ -140,6 +140,10 @@ type PeopleStore interface {
 	ReadsHidden(ctx context.Context, user im.UserID, others []im.UserID) ([]im.UserID, error)
 	// NoteSeen keeps when users were there last.
 	NoteSeen(ctx context.Context, seen []im.Watched) error
+	// NoteWrote notes that a user wrote to another, who may answer; ForgetWrote that they may
+	// not any more, and whether they might.
+	NoteWrote(ctx context.Context, from, to im.UserID) error
+	ForgetWrote(ctx context.Context, from, to im.UserID) (was bool, err error)
 }
 
 // Driver drives committed promises to the journal.
@@ -274,8 +278,12 @@ func (s *Service) Refuse(ctx context.Context, actor im.Actor, user im.UserID) er
 	return err
 }
 
-// Remove ends a contact, or an open request of either, for both sides.
+// Remove ends a contact, or an open request of either, for both sides. What the caller wrote
+// to the other is not answered any more without being contacts.
 func (s *Service) Remove(ctx context.Context, actor im.Actor, user im.UserID) error {
+	if err := s.noAnswers(ctx, actor, user); err != nil {
+		return err
+	}
 	_, err := s.change(ctx, actor, user, func(mine, theirs *Contact) (event, error) {
 		if mine.State == None {
 			return event{}, nil
@@ -289,6 +297,9 @@ func (s *Service) Remove(ctx context.Context, actor im.Actor, user im.UserID) er
 // open request disappears from the caller's list, not from theirs. Contacts
 // stay contacts.
 func (s *Service) Block(ctx context.Context, actor im.Actor, user im.UserID) error {
+	if err := s.noAnswers(ctx, actor, user); err != nil {
+		return err
+	}
 	_, err := s.change(ctx, actor, user, func(mine, _ *Contact) (event, error) {
 		mine.Blocked = true
 		if mine.State == AsksMe {
@@ -297,6 +308,22 @@ func (s *Service) Block(ctx context.Context, actor im.Actor, user im.UserID) err
 		return event{kind: im.EventContactBlocked, private: true}, nil
 	})
 	return err
+}
+
+// noAnswers has what the caller wrote to another not answered any more by that alone.
+func (s *Service) noAnswers(ctx context.Context, actor im.Actor, user im.UserID) error {
+	if err := checkPair(actor, user); err != nil {
+		return err
+	}
+	was, err := s.people.ForgetWrote(ctx, actor.User, user)
+	if was || err != nil { // a commit may have succeeded without our learning of it
+		s.forget(actor.User, user)
+		s.o.Changed(ctx, actor.User, user)
+	}
+	if err != nil {
+		return fmt.Errorf("end that %s is answered by %s: %w", actor.User, user, err)
+	}
+	return nil
 }
 
 // Unblock takes a block back.

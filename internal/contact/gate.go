@@ -19,33 +19,73 @@ func (s *Service) MaySend(ctx context.Context, from, to im.UserID) error {
 	if from == to || from == "" {
 		return im.Wrong("conversation", "is of one user; a direct chat has two")
 	}
+	_, err := s.look(ctx, from, to, false)
+	return err
+}
+
+// Writes is MaySend for a message that is about to be stored: its sender, who writes to
+// somebody who is no contact, may be answered by them from then on, whatever their own policy
+// says, until they remove or block them (SPEC §5.7). That is noted before the message is
+// stored.
+func (s *Service) Writes(ctx context.Context, from, to im.UserID) error {
+	if from == to || from == "" {
+		return im.Wrong("conversation", "is of one user; a direct chat has two")
+	}
+	noted, err := s.look(ctx, from, to, true)
+	if err != nil || noted {
+		return err
+	}
+	if err := s.people.NoteWrote(ctx, from, to); err != nil {
+		return fmt.Errorf("note that %s wrote to %s: %w", from, to, err)
+	}
+	s.gates.forget(from, to) // they may be answered
+	_, err = s.look(ctx, from, to, true)
+	return err
+}
+
+// WritesNow is Writes from RAM alone, as MaySendNow.
+func (s *Service) WritesNow(from, to im.UserID) (known bool, err error) {
+	if from == to || from == "" {
+		return false, nil
+	}
+	open, noted, known, _ := s.gates.get(from, to, s.now())
+	if !known || open && !noted {
+		return false, nil
+	}
+	return true, gate(open)
+}
+
+// look decides whether a user may write to another. noted: there is nothing to be noted when
+// they do. With writes, an answer from RAM that does not know that is asked for again.
+func (s *Service) look(ctx context.Context, from, to im.UserID, writes bool) (noted bool, err error) {
 	now := s.now()
-	open, known, epoch := s.gates.get(from, to, now)
-	if !known {
+	open, noted, known, epoch := s.gates.get(from, to, now)
+	if !known || writes && open && !noted {
 		policy, side, found, err := s.store.Gate(ctx, from, to)
 		if err != nil {
-			return fmt.Errorf("may %s write to %s: %w", from, to, err)
+			return false, fmt.Errorf("may %s write to %s: %w", from, to, err)
 		}
 		if !found { // not remembered: the user may come to exist
-			return im.Errorf(im.CodeNotFound, "no such user")
+			return false, im.Errorf(im.CodeNotFound, "no such user")
 		}
+		noted = side.State == Friend || side.Wrote
 		if from.MayBeGuest() || to.MayBeGuest() {
 			guest, share, err := s.people.GuestMay(ctx, from, to)
 			if err != nil {
-				return fmt.Errorf("may %s write to %s: %w", from, to, err)
+				return false, fmt.Errorf("may %s write to %s: %w", from, to, err)
 			}
 			if guest {
 				open = share && !side.Blocked && policy == im.DMEveryone
 				if open { // for a while: they leave groups
-					s.gates.put(from, to, now+int64(guestOpenFor), epoch)
+					s.gates.put(from, to, now+int64(guestOpenFor), true, epoch)
 				}
-				return gate(open)
+				return true, gate(open) // guests are answered by the same rule
 			}
 		}
-		open = !side.Blocked && policy != im.DMNobody && (policy == im.DMEveryone || side.State == Friend)
-		s.remember(from, to, open, now, epoch)
+		open = !side.Blocked && policy != im.DMNobody && (policy == im.DMEveryone || side.State == Friend || side.Answer)
+		s.remember(from, to, open, noted, now, epoch)
 	}
-	return gate(open)
+	return noted, gate(open)
 }
 
 // MaySendNow is MaySend from RAM alone: known is false where the store would have to
@@ -54,7 +94,7 @@ func (s *Service) MaySendNow(from, to im.UserID) (known bool, err error) {
 	if from == to || from == "" {
 		return false, nil
 	}
-	open, known, _ := s.gates.get(from, to, s.now())
+	open, _, known, _ := s.gates.get(from, to, s.now())
 	if !known {
 		return false, nil
 	}
@@ -83,14 +123,14 @@ func (s *Service) now() int64 {
 // remember keeps an answer that was asked for at a time. With others on the
 // store a no is not kept, so that what they allow counts at once, and a yes for
 // a while.
-func (s *Service) remember(from, to im.UserID, open bool, asked int64, epoch uint64) {
+func (s *Service) remember(from, to im.UserID, open, noted bool, asked int64, epoch uint64) {
 	switch {
 	case !s.o.Shared && open:
-		s.gates.put(from, to, openForEver, epoch)
+		s.gates.put(from, to, openForEver, noted, epoch)
 	case !s.o.Shared:
-		s.gates.put(from, to, closed, epoch)
+		s.gates.put(from, to, closed, noted, epoch)
 	case open:
-		s.gates.put(from, to, asked+int64(s.o.OpenFor), epoch)
+		s.gates.put(from, to, asked+int64(s.o.OpenFor), noted, epoch)
 	}
 }
 
@@ -129,14 +169,20 @@ type gates struct {
 }
 
 type gateShard struct {
-	mu sync.Mutex
-	// until is until when a user may write
-	until cache.Cache[gatePair, int64]
+	mu    sync.Mutex
+	until cache.Cache[gatePair, gateAnswer]
 	// epoch counts what was forgotten: an answer that was read before is not kept.
 	epoch uint64
 }
 
 type gatePair struct{ to, from im.UserID }
+
+// gateAnswer is until when a user may write; noted: they wrote before, or need no answer to
+// be allowed.
+type gateAnswer struct {
+	until int64
+	noted bool
+}
 
 // What a shard keeps besides times.
 const (
@@ -147,7 +193,7 @@ const (
 func newGates(pairs int) *gates {
 	g := &gates{seed: maphash.MakeSeed()}
 	for i := range g.shards {
-		g.shards[i].until = cache.New[gatePair, int64](pairs / len(g.shards))
+		g.shards[i].until = cache.New[gatePair, gateAnswer](pairs / len(g.shards))
 	}
 	return g
 }
@@ -157,22 +203,22 @@ func (g *gates) shard(to im.UserID) *gateShard {
 }
 
 // get returns the remembered answer if it is good still, or the epoch to give to put.
-func (g *gates) get(from, to im.UserID, now int64) (open, known bool, epoch uint64) {
+func (g *gates) get(from, to im.UserID, now int64) (open, noted, known bool, epoch uint64) {
 	s, k := g.shard(to), gatePair{to, from}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	until, known := s.until.Get(k)
-	open = until > now
-	return open, known && (open || until == closed), s.epoch
+	a, known := s.until.Get(k)
+	open = a.until > now
+	return open, a.noted, known && (open || a.until == closed), s.epoch
 }
 
 // put remembers an answer, unless something was forgotten since get.
-func (g *gates) put(from, to im.UserID, until int64, epoch uint64) {
+func (g *gates) put(from, to im.UserID, until int64, noted bool, epoch uint64) {
 	s := g.shard(to)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.epoch == epoch {
-		s.until.Put(gatePair{to, from}, until)
+		s.until.Put(gatePair{to, from}, gateAnswer{until, noted})
 	}
 }
 
@@ -203,5 +249,5 @@ func (g *gates) forgetUser(to im.UserID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.epoch++
-	s.until.DeleteFunc(func(k gatePair, _ int64) bool { return k.to == to })
+	s.until.DeleteFunc(func(k gatePair, _ gateAnswer) bool { return k.to == to })
 }

@@ -12,12 +12,12 @@ import (
 func TestGatesAreBounded(t *testing.T) {
 	const limit = 1000
 	g := newGates(limit)
-	g.put("a", "hot", openForEver, 0)
+	g.put("a", "hot", openForEver, false, 0)
 	for i := range 100_000 {
 		to := im.UserID(fmt.Sprint(i))
-		_, _, epoch := g.get("a", to, 0)
-		g.put("a", to, closed, epoch)
-		if open, known, _ := g.get("a", "hot", 0); !known || !open {
+		_, _, _, epoch := g.get("a", to, 0)
+		g.put("a", to, closed, false, epoch)
+		if open, _, known, _ := g.get("a", "hot", 0); !known || !open {
 			t.Fatalf("a pair in use was forgotten after %d others", i)
 		}
 	}
@@ -33,10 +33,10 @@ func TestGatesAreBounded(t *testing.T) {
 // What was forgotten is gone from both generations, and only that.
 func TestGatesForget(t *testing.T) {
 	g := newGates(64)
-	known := func(from, to im.UserID) bool { _, known, _ := g.get(from, to, 0); return known }
+	known := func(from, to im.UserID) bool { _, _, known, _ := g.get(from, to, 0); return known }
 	put := func(from, to im.UserID) {
-		_, _, epoch := g.get(from, to, 0)
-		g.put(from, to, openForEver, epoch)
+		_, _, _, epoch := g.get(from, to, 0)
+		g.put(from, to, openForEver, false, epoch)
 	}
 	put("a", "b")
 	put("b", "a")

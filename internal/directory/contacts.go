@@ -201,11 +201,34 @@ func (d *DB) PurgeContacts(ctx context.Context, before, now time.Time, limit int
 func (d *DB) Gate(ctx context.Context, from, to im.UserID) (policy im.DMPolicy, side im.Contact, found bool, err error) {
 	side = im.Contact{User: from}
 	err = d.queryRow(ctx, `
-		SELECT u.dm_policy, COALESCE(c.state, $3), COALESCE(c.blocked, FALSE)
+		SELECT u.dm_policy, COALESCE(c.state, $3), COALESCE(c.blocked, FALSE),
+			EXISTS (SELECT 1 FROM wrote_first w WHERE w.user_id = $2 AND w.peer_id = $1), EXISTS (SELECT 1 FROM wrote_first w WHERE w.user_id = $1 AND w.peer_id = $2)
 		FROM users u LEFT JOIN contacts c ON c.user_id = u.id AND c.peer_id = $1
-		WHERE u.id = $2 AND NOT EXISTS (SELECT 1 FROM users f WHERE f.id = $1 AND f.deleted_at <> 0)`, from, to, int64(im.ContactNone)).Scan(&policy, &side.State, &side.Blocked)
+		WHERE u.id = $2 AND NOT EXISTS (SELECT 1 FROM users f WHERE f.id = $1 AND f.deleted_at <> 0)`, from, to, int64(im.ContactNone)).Scan(&policy, &side.State, &side.Blocked, &side.Answer, &side.Wrote)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, side, false, nil
 	}
 	return policy, side, err == nil, d.failed("read", err)
+}
+
+// NoteWrote notes that a user wrote to another, who may answer from then on. Again it does
+// nothing, and for a user who is not there as well.
+func (d *DB) NoteWrote(ctx context.Context, from, to im.UserID) error {
+	return d.tx(ctx, func(tx *writeTx) error {
+		_, err := tx.Exec(`INSERT INTO wrote_first (user_id, peer_id)
+			SELECT a.id, b.id FROM users a, users b WHERE a.id = $1 AND b.id = $2 AND a.deleted_at = 0 AND b.deleted_at = 0
+			ON CONFLICT DO NOTHING`, from, to)
+		return err
+	})
+}
+
+// ForgetWrote takes back what NoteWrote noted, and tells whether there was anything.
+func (d *DB) ForgetWrote(ctx context.Context, from, to im.UserID) (was bool, err error) {
+	if err := d.queryRow(ctx, "SELECT EXISTS (SELECT 1 FROM wrote_first WHERE user_id = $1 AND peer_id = $2)", from, to).Scan(&was); err != nil || !was {
+		return false, d.failed("read", err)
+	}
+	return true, d.tx(ctx, func(tx *writeTx) error {
+		_, err := tx.Exec("DELETE FROM wrote_first WHERE user_id = $1 AND peer_id = $2", from, to)
+		return err
+	})
 }

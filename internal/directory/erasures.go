@@ -241,6 +241,7 @@ func (d *DB) EraseRest(ctx context.Context, e im.Erasure, now time.Time) error {
 			"UPDATE memberships SET nickname = '', nick_search = NULL WHERE user_id = $1 AND role = 0",
 			"DELETE FROM contacts WHERE user_id = $1",
 			"DELETE FROM contact_revisions WHERE user_id = $1",
+			"DELETE FROM wrote_first WHERE user_id = $1 OR peer_id = $1",
 			"DELETE FROM profile_news WHERE user_id = $1",
 			"DELETE FROM keyed_calls WHERE caller = $1",
 			"UPDATE reports SET text = '' WHERE reporter = $1",

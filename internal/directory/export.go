@@ -11,7 +11,7 @@ import (
 
 // Tables are the tables of a directory, each behind those it refers to.
 func Tables() []string {
-	return []string{"users", "sessions", "tokens", "claims", "second_factors", "recovery_codes", "tickets", "identities", "former_usernames", "provider_logins", "registration_links", "contacts", "contact_revisions", "groups", "memberships", "group_invitations", "group_bans", "group_links", "group_requests", "scheduled", "timers", "lifetimes", "retention", "media", "media_pieces", "media_blobs", "media_names", "media_trash", "media_usage", "sticker_packs", "stickers", "custom_emoji", "sticker_revision", "push_keys", "push_subscriptions", "push_settings", "push_jobs", "profile_news", "last_seen", "erasures", "held_names", "outbox", "followers", "follower_poison", "keyed_calls", "audit_log", "reports", "server_settings"}
+	return []string{"users", "sessions", "tokens", "claims", "second_factors", "recovery_codes", "tickets", "identities", "former_usernames", "provider_logins", "registration_links", "contacts", "contact_revisions", "groups", "memberships", "group_invitations", "group_bans", "group_links", "group_requests", "scheduled", "timers", "lifetimes", "retention", "media", "media_pieces", "media_blobs", "media_names", "media_trash", "media_usage", "sticker_packs", "stickers", "custom_emoji", "sticker_revision", "push_keys", "push_subscriptions", "push_settings", "push_jobs", "profile_news", "last_seen", "erasures", "held_names", "outbox", "followers", "follower_poison", "keyed_calls", "audit_log", "reports", "server_settings", "server_lists", "wrote_first"}
 }
 
 // Reader reads a directory's tables whole, for copying and comparing them.

@@ -25,14 +25,18 @@ func scanReport(row interface{ Scan(...any) error }) (r im.Report, err error) {
 }
 
 // PutReport keeps a report, once of a reporter and a message; rate_limited: the reporter has
-// made most since a time.
+// made most since a time, or the server, who is Reporter "", as many about the author.
 func (d *DB) PutReport(ctx context.Context, r im.Report, since time.Time, most int) error {
 	return d.tx(ctx, func(tx *writeTx) error {
-		if err := lockLiving(tx, r.Reporter); err != nil {
+		counted, of := "reporter = $1", r.Reporter
+		if r.Reporter == "" {
+			counted, of = "author = $1 AND reporter = ''", r.Author
+		}
+		if err := lockLiving(tx, of); err != nil {
 			return err
 		}
 		var n int
-		if err := tx.QueryRow("SELECT COUNT(*) FROM reports WHERE reporter = $1 AND created_at > $2", r.Reporter, msOf(since)).Scan(&n); err != nil {
+		if err := tx.QueryRow("SELECT COUNT(*) FROM reports WHERE "+counted+" AND created_at > $2", of, msOf(since)).Scan(&n); err != nil {
 			return err
 		}
 		if n >= most {

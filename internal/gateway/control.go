@@ -19,6 +19,10 @@ import (
 // Control that arrives while its user authenticates is applied by one of them,
 // or by both, which is harmless.
 func (g *Gateway) Control(c im.Control) {
+	if c.News {
+		g.o.News()
+		return
+	}
 	if c.Unwatch != "" {
 		watchers := g.presence.Watchers(c.Unwatch)
 		if c.User != "" {

@@ -368,8 +368,9 @@ func (w *world) toGroup(c im.ConversationID, es ...im.Entry) {
 
 // brief is a frame as tests write it.
 func brief(f *wire.ServerFrame) string {
-	code := func(e *wire.Error) string { return e.GetCode() }
 	switch x := f.Frame.(type) {
+	case *wire.ServerFrame_Announcements:
+		return briefAnnouncements(x.Announcements)
 	case *wire.ServerFrame_Welcome:
 		return "welcome " + x.Welcome.User
 	case *wire.ServerFrame_SendAck:
@@ -383,7 +384,7 @@ func brief(f *wire.ServerFrame) string {
 		if len(x.SendError.First) == 16 {
 			first = fmt.Sprintf(" first %d", x.SendError.First[15])
 		}
-		return fmt.Sprintf("send_error %d %s%s", n, code(x.SendError.Error), first)
+		return fmt.Sprintf("send_error %d %s%s", n, codeIn(x.SendError.Error), first)
 	case *wire.ServerFrame_Push:
 		return pushBrief(x.Push)
 	case *wire.ServerFrame_Receipt:
@@ -394,7 +395,7 @@ func brief(f *wire.ServerFrame) string {
 		}
 		return fmt.Sprintf("delta %d %s", x.SyncDelta.Number, x.SyncDelta.Position)
 	case *wire.ServerFrame_Range:
-		return fmt.Sprintf("range %d %s %d %s", x.Range.Number, x.Range.Conversation, x.Range.Head, code(x.Range.Error))
+		return fmt.Sprintf("range %d %s %d %s", x.Range.Number, x.Range.Conversation, x.Range.Head, codeIn(x.Range.Error))
 	case *wire.ServerFrame_Floor:
 		return fmt.Sprintf("floor %s %d %d", x.Floor.Conversation, x.Floor.Seq, x.Floor.Count)
 	case *wire.ServerFrame_Typing:
@@ -434,15 +435,15 @@ func brief(f *wire.ServerFrame) string {
 		return "resync"
 	case *wire.ServerFrame_Kick:
 		if x.Kick.By != nil {
-			return "kick " + code(x.Kick.Error) + " by " + x.Kick.By.Id
+			return "kick " + codeIn(x.Kick.Error) + " by " + x.Kick.By.Id
 		}
-		return "kick " + code(x.Kick.Error)
+		return "kick " + codeIn(x.Kick.Error)
 	case *wire.ServerFrame_Renewed:
 		return fmt.Sprintf("renewed %d", x.Renewed.TokenExpiresAtMs)
 	case *wire.ServerFrame_GoAway:
 		return "go_away"
 	case *wire.ServerFrame_Error:
-		return "error " + code(x.Error)
+		return "error " + codeIn(x.Error)
 	}
 	return "unknown frame"
 }
@@ -468,3 +469,13 @@ func bubble(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	synctest.Test(t, f)
 }
+
+func briefAnnouncements(a *wire.Announcements) string {
+	var all []string
+	for _, x := range a.Announcements {
+		all = append(all, fmt.Sprintf("%s %q", x.Id, x.Text))
+	}
+	return fmt.Sprintf("announcements %d %v", a.Revision, all)
+}
+
+func codeIn(e *wire.Error) string { return e.GetCode() }

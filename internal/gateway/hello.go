@@ -159,7 +159,7 @@ func (s *session) welcome() bool {
 			RetentionMs: uint64(o.Limits.Retention.Milliseconds()),
 			MediaBytes:  uint64(o.Limits.MediaBytes), Media: mediaOf(o.Limits.MediaBytes),
 		},
-		ServerTimeMs: o.Now().UnixMilli(), Connection: string(s.ID), TokenExpiresAtMs: s.expires.Load(), Stickers: o.Stickers(),
+		ServerTimeMs: o.Now().UnixMilli(), Connection: string(s.ID), TokenExpiresAtMs: s.expires.Load(), Stickers: o.Stickers(), Announcements: o.Announced(),
 	}}})
 }
 

@@ -45,6 +45,10 @@ type Options struct {
 	// Stickers is the revision of the deployment's stickers, as far as it is known here
 	// (default: 0, not known). It does not block.
 	Stickers func() uint64
+	// Announced is the revision of what the deployment announces, as far as it is known here
+	// (default: 0, not known). It does not block. News is called when that changed.
+	Announced func() uint64
+	News      func()
 	// PlaceEvery is how often a busy connection's position is looked up, where nobody
 	// calls Position: what comes from other nodes may be lost on the way. 0: never.
 	PlaceEvery time.Duration
@@ -128,6 +132,12 @@ func (o *Options) defaults() {
 	orDefault(&h.Dead, 60*time.Second)
 	if o.Stickers == nil {
 		o.Stickers = func() uint64 { return 0 }
+	}
+	if o.Announced == nil {
+		o.Announced = func() uint64 { return 0 }
+	}
+	if o.News == nil {
+		o.News = func() {}
 	}
 	if o.Devices == nil {
 		o.Devices = limits.NewDevices(limits.Rates{})

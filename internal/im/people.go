@@ -32,6 +32,9 @@ type Contact struct {
 	Changed  time.Time
 	// Revision is the user's of the last change; the store gives it.
 	Revision uint64
+	// Answer: the user wrote to the other, who may answer; Wrote: the other wrote to the user.
+	// Told by Gate alone.
+	Answer, Wrote bool
 }
 
 // GroupInfo is what is known of a group besides its members.

@@ -8,7 +8,7 @@ type Report struct {
 	ID           MessageID
 	Conversation ConversationID
 	Seq          uint64
-	// Author wrote the message, Reporter reports it.
+	// Author wrote the message, Reporter reports it; "": the server (ReportFilter).
 	Author, Reporter UserID
 	Reason           ReportReason
 	Text             string
@@ -25,6 +25,9 @@ type Report struct {
 
 // ReportReason is why. The numbers are the contract's.
 type ReportReason uint8
+
+// ReportFilter is the server's own reason; then nobody is the Reporter.
+const ReportFilter ReportReason = 5
 
 // ReportState is what became of a report. The numbers are the contract's.
 type ReportState uint8

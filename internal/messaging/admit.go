@@ -136,7 +136,10 @@ func (s *Service) mayStore(ctx context.Context, it *item, made *madeOf) error {
 		}
 		return err
 	}
-	it.ifRoster = roster
+	it.ifRoster, it.report = roster, nil
+	if err := s.allowed(ctx, it, it.breaks); err != nil {
+		return err
+	}
 	if it.everybody {
 		if err := s.permissions.May(ctx, e.Sender, e.Conversation, im.GroupMentionAll); err != nil {
 			return inField("groupMention", err)

@@ -124,7 +124,7 @@ func (s *Service) mayAmend(ctx context.Context, it *item, made *madeOf) error {
 	case im.EntryPin:
 		err = s.pin(ctx, e, m, &target)
 	case im.EntryStream:
-		err = s.stream(ctx, e, m, &target)
+		err = s.stream(ctx, it, m, &target)
 	case im.EntryPreview:
 		err = s.preview(e, m, &target)
 	}

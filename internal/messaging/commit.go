@@ -249,7 +249,7 @@ func (s *Service) asksStore(it *item) bool {
 	if it.admitted {
 		return false
 	}
-	return e.Target != 0 || it.everybody || it.streaming || it.media || it.sticker || it.replyTo != 0 && it.replyTo > s.knownSeq(e.Conversation)
+	return e.Target != 0 || it.everybody || it.streaming || it.media || it.sticker || len(it.breaks) > 0 || it.replyTo != 0 && it.replyTo > s.knownSeq(e.Conversation)
 }
 
 // knownSeq is a seq that a conversation has, as far as RAM can tell.

@@ -30,6 +30,9 @@ func (s *Service) nameMedia(ctx context.Context, it *item) error {
 	if err != nil {
 		return err
 	}
+	if err := s.filesAllowed(ctx, it, uploads); err != nil {
+		return err
+	}
 	body, err := entrycodec.WithMedia(e.Body, uploads)
 	if err != nil {
 		return im.Wrap(err, im.CodeUnprocessable, "what the message says cannot be read")

@@ -2,6 +2,7 @@ package messaging
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/skein-im/skein/internal/im"
 )
@@ -46,4 +47,13 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 
 func (m *metrics) reject(err error) {
 	m.rejected.WithLabelValues(string(im.CodeOf(err))).Inc()
+}
+
+// stored is how many entries were stored.
+func (m *metrics) stored() uint64 {
+	var now dto.Metric
+	if m.accepted.Write(&now) != nil {
+		return 0 // a counter that was made here always can
+	}
+	return uint64(now.GetCounter().GetValue())
 }

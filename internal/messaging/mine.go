@@ -78,7 +78,7 @@ func (s *Service) somebodyThere(ctx context.Context, u im.UserID, c im.Conversat
 	if err := s.markStore.Marks(ctx, []im.MarkKey{{User: u, Conversation: c}}, now[:], false); err != nil || now[0].Mine != "" {
 		return err
 	}
-	_, err := s.permissions.MaySend(ctx, u, c, im.EntryMessage)
+	_, err := s.permissions.MaySend(ctx, u, c, 0)
 	if code := im.CodeOf(err); code == im.CodeNotFound || code.Info().Action != im.ActionFix {
 		return err
 	}

@@ -28,6 +28,10 @@ type item struct {
 	sticker bool
 	// media: it names uploads, which is noted before it is stored; copied: those of others.
 	media, copied bool
+	// breaks are the rules of the filter that it breaks, as it came in; report is the one by
+	// which it is reported once it is stored, nil: none.
+	breaks []*im.FilterRule
+	report *im.FilterRule
 	// server: it is an amendment of the server's own, which needs nobody's permission.
 	server bool
 	// amends is what an amendment makes of its target, once it is admitted.
@@ -149,6 +153,13 @@ func (q *queue) done(it *item) {
 	q.mu.Lock()
 	q.bytes -= it.bytes()
 	q.mu.Unlock()
+}
+
+// waiting tells how many items wait, held ones as well, and how many may.
+func (q *queue) waiting() (n, most int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.items) + q.held, q.max
 }
 
 // due is a held conversation whose items are decided again: with those that an admitter

@@ -52,6 +52,7 @@ func (s *Service) Send(ctx context.Context, from im.Actor, m im.Message, reply f
 		if asks.Mentions {
 			it.labels = entrycodec.Labels(&it.entry)
 		}
+		s.breaks(it)
 	}
 	if err := s.queue.put(it); err != nil {
 		it.refused(err)

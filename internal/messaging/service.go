@@ -69,7 +69,7 @@ import (
 type Permissions interface {
 	// MaySend decides whether u may write an entry of a kind in c now, and returns the
 	// roster revision it decided on, also when it says no (0 for conversations without
-	// one).
+	// one). Of kind 0 it is asked who could write a message and does not.
 	MaySend(ctx context.Context, u im.UserID, c im.ConversationID, kind im.EntryKind) (roster uint64, err error)
 	// MaySendNow is MaySend without a store: known is false where it would have to
 	// wait for one. It does not block.
@@ -163,6 +163,8 @@ type Options struct {
 	Media Media
 	// Stickers are what messages and reactions may name; nil: none.
 	Stickers Stickers
+	// Filter is what may not be said; nil: everything may.
+	Filter Filter
 	// Streams bounds streamed messages. Without Timers there are none.
 	Streams Streams
 	Timers  Timers
@@ -209,6 +211,7 @@ type Service struct {
 	keepFor     time.Duration
 	media       Media    // nil: none
 	stickers    Stickers // nil: none
+	filter      Filter   // nil: none
 	onFailed    func(error)
 
 	streams   streams
@@ -286,6 +289,7 @@ func New(o Options) *Service {
 		keepFor:     o.KeepFor,
 		media:       o.Media,
 		stickers:    o.Stickers,
+		filter:      o.Filter,
 		onFailed:    o.OnFailed,
 		held:        map[im.ConversationID]*held{},
 		rounds:      make(chan *round),
@@ -319,6 +323,12 @@ func (s *Service) WentBack() {
 	s.opened.forget()
 	s.lifetimes.forget()
 }
+
+// Accepted is how many entries were stored.
+func (s *Service) Accepted() uint64 { return s.metrics.stored() }
+
+// Waiting tells how many sends wait for the committer or a store, and how many may.
+func (s *Service) Waiting() (n, most int) { return s.queue.waiting() }
 
 // closeTime is how long Close waits for stores that are asked about what is queued.
 const closeTime = 2 * time.Second

@@ -146,6 +146,11 @@ func (s *Service) accept(it *item, now time.Time) {
 	if m := it.amends; m != nil {
 		e.Body = m.told
 	}
+	if it.report != nil && res.Status == im.Stored {
+		stored := *e
+		stored.Seq = res.Seq
+		s.filter.Report(stored, it.report)
+	}
 	// Of an amendment nobody knows what it made of its target then.
 	again := res.Status == im.Duplicate && e.Target != 0 && asked
 	if follows = follows && !again && res.Seq != 0; follows { // 0: it changed nothing

@@ -20,7 +20,7 @@ func (s *Service) Signal(ctx context.Context, from im.Actor, sig im.Signal) ([]i
 		return s.members.MayWatch(ctx, from.User, sig.Watch)
 	}
 	// Who may not write is not seen typing either.
-	if _, err := s.permissions.MaySend(ctx, from.User, c, im.EntryMessage); err != nil {
+	if _, err := s.permissions.MaySend(ctx, from.User, c, 0); err != nil {
 		return nil, err
 	}
 	if sig.Custom == nil {

@@ -222,7 +222,8 @@ func (s *Service) flushStreams() {
 // stream decides about the next part of a streamed message. What is not to be stored now
 // is told to who is there, and changes nothing (errSame). e.Sender "" is the server, which
 // ends it with what is there.
-func (s *Service) stream(ctx context.Context, e *im.Entry, m *amending, target *im.Entry) error {
+func (s *Service) stream(ctx context.Context, it *item, m *amending, target *im.Entry) error {
+	e := &it.entry
 	state, err := s.amendable(ctx, e, target)
 	k := streamKey{e.Conversation, e.Target}
 	switch {
@@ -253,6 +254,11 @@ func (s *Service) stream(ctx context.Context, e *im.Entry, m *amending, target *
 		if err != nil {
 			return err
 		}
+		if e.Sender != "" && len(g.text) > g.from {
+			if err := s.streamAllowed(ctx, it, tail(g.text, g.from), k); err != nil {
+				return err
+			}
+		}
 		if target.Kind == im.EntryMessage { // of a reply nobody knows here who may read its root
 			s.tellPart(k, target.Sender, d.replaced, &g)
 		}
@@ -261,6 +267,11 @@ func (s *Service) stream(ctx context.Context, e *im.Entry, m *amending, target *
 			return errSame
 		}
 		content = state.Saying(g.text)
+	}
+	if e.Sender != "" {
+		if err := s.streamAllowed(ctx, it, content.GetText()+"\n"+content.GetFallback(), k); err != nil {
+			return err
+		}
 	}
 	m.told = state.Stream(content, replaced, part.End, e.Sender == "", now)
 	m.kept = nil

@@ -87,6 +87,8 @@ work', 0, 0, 0, 7), ('Bob', 'ann', 1, TRUE, '', 'hello', 4, '', 4, 9, 2, 1);
 		INSERT INTO sticker_revision VALUES (1, 1760000000000);
 		INSERT INTO reports VALUES (x'0190', 'grp:g1', 7, 'Bob', 'ann', 2, 'wörds', 'said', 5, 2, 'ann', 6, 'done');
 		INSERT INTO server_settings VALUES ('name', 'Pläce', 5);
+		INSERT INTO server_lists VALUES ('filter', 7, '[{"pattern":"wörd"}]');
+		INSERT INTO wrote_first VALUES ('ann', 'Bob');
 		INSERT INTO audit_log VALUES (x'0190', 99, 2, 'login', 'ann', 4, '', '192.0.2.1', 'Phöne', 's1', '', '', 1);
 		INSERT INTO outbox VALUES (x'0190', 41, 'grp:g1', 'ann', '{"t":2}', 3, 4)`)
 	s.farAhead(t)

@@ -94,6 +94,17 @@ func (f *forgettings) only(number uint64, nodes []peer) {
 	x.check()
 }
 
+// lists stands in the place of two users where what is to be forgotten are the lists of the
+// deployment. A node of before forgets all that it knows of users, which is harmless.
+const lists = im.UserID("lists")
+
+// rereadTime bounds how long a node may take to read the lists.
+const rereadTime = 5 * time.Second
+
+// Reread has all logic nodes read the lists of the deployment again, and returns as Forget
+// does. A node that could not be told looks again by itself, within seconds.
+func (n *Node) Reread(ctx context.Context) { n.Forget(ctx, "", lists) }
+
 // Forget has all logic nodes forget what they know of two users' relation (see
 // Backend.Forget) and returns when those that are heard have, or after
 // forgetTime, or with ctx. A node that could not be told looks again by itself,
@@ -133,7 +144,21 @@ func (n *Node) forget(data []byte) {
 	if in.err != nil {
 		return
 	}
+	if a == "" && im.UserID(b) == lists { // a store is read: not on the bus's goroutine
+		n.wg.Go(func() {
+			ctx, cancel := context.WithTimeout(n.served.ctx, rereadTime)
+			defer cancel()
+			n.served.backend.Reread(ctx)
+			n.confirm(from, number)
+		})
+		return
+	}
 	n.served.backend.Forget(im.UserID(a), im.UserID(b))
+	n.confirm(from, number)
+}
+
+// confirm tells another node that what it asked for is done.
+func (n *Node) confirm(from string, number uint64) {
 	if im.ValidID(from) && from != n.o.Name {
 		n.bus.Publish("n."+from, binary.AppendUvarint(putString([]byte{version, downForgot}, n.o.Name), number))
 		n.bus.Flush()

@@ -50,3 +50,28 @@ func TestForget(t *testing.T) {
 		}
 	})
 }
+
+// A change of a list is answered when every logic node has read it again, also where the bus
+// loses the word.
+func TestReread(t *testing.T) {
+	in(t, "g1 l1 l2 l3", func(t *testing.T, w *world) {
+		for round := range 10 {
+			w.hub.SetFaults(mem.Faults{Drop: 0.05 * float64(round%2)})
+			w.nodes["l1"].Reread(t.Context())
+			for _, node := range []string{"l2", "l3"} {
+				if n := w.took("reread at " + node); n == 0 {
+					t.Errorf("round %d: %s did not", round, node)
+				}
+			}
+		}
+	})
+}
+
+// took is how often something was called, and forgets it.
+func (w *world) took(what string) int {
+	w.store.mu.Lock()
+	defer w.store.mu.Unlock()
+	n := w.store.calls[what]
+	delete(w.store.calls, what)
+	return n
+}

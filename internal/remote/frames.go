@@ -340,7 +340,8 @@ func putControl(b []byte, c *im.Control) []byte {
 		b = putString(b, c.ByConnection)
 		b = putTime(b, c.At)
 		b = append(b, byte(c.Class))
-		return putString(b, c.Code)
+		b = putString(b, c.Code)
+		return putBool(b, c.News) // a node of before finds no user in it, and does nothing
 	})
 }
 
@@ -349,7 +350,7 @@ func readControl(data []byte) (im.Control, error) {
 	in := r.record()
 	c := im.Control{
 		User: im.UserID(in.string()), Unwatch: im.UserID(in.string()), Session: im.SessionID(in.string()), Yield: in.bool(),
-		By: in.device(), ByConnection: im.ConnectionID(in.string()), At: in.time(), Class: im.DeviceClass(in.byte()), Code: im.Code(in.string()),
+		By: in.device(), ByConnection: im.ConnectionID(in.string()), At: in.time(), Class: im.DeviceClass(in.byte()), Code: im.Code(in.string()), News: in.bool(),
 	}
 	r.also(in)
 	return c, r.err

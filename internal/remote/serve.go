@@ -42,6 +42,8 @@ type Backend interface {
 	// Forget what is remembered of two users' relation; b "" means everybody who
 	// writes to a, a "" everything: such news may have been lost.
 	Forget(a, b im.UserID)
+	// Reread reads again the lists of the deployment that somebody changed.
+	Reread(ctx context.Context)
 }
 
 // server carries out what gateways and API nodes ask of this logic node.

@@ -266,6 +266,12 @@ func (b *brain) Media(_ context.Context, method string, payload []byte) ([]byte,
 	return append([]byte(method+" of "+b.name+": "), payload...), nil
 }
 
+func (b *brain) Reread(context.Context) {
+	b.store.mu.Lock()
+	defer b.store.mu.Unlock()
+	b.store.calls["reread at "+b.name]++
+}
+
 func (b *brain) Forget(x, y im.UserID) {
 	b.store.mu.Lock()
 	defer b.store.mu.Unlock()

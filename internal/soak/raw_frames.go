@@ -47,7 +47,7 @@ func (c *rawClient) handle(f *wire.ServerFrame) bool {
 		return false
 	case *wire.ServerFrame_Kick, *wire.ServerFrame_Error:
 		return c.told(f)
-	case *wire.ServerFrame_Typing, *wire.ServerFrame_Presence, *wire.ServerFrame_MyState, *wire.ServerFrame_Signal, *wire.ServerFrame_Floor:
+	case *wire.ServerFrame_Typing, *wire.ServerFrame_Presence, *wire.ServerFrame_MyState, *wire.ServerFrame_Signal, *wire.ServerFrame_Floor, *wire.ServerFrame_Announcements:
 	default:
 		c.misbehaved("", 0, fmt.Sprintf("a %T that was not asked for", f))
 	}

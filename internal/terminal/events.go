@@ -3,6 +3,9 @@ package terminal
 import (
 	"context"
 	"errors"
+	"os"
+	"slices"
+	"strings"
 	"time"
 
 	skein "github.com/skein-im/skein/sdk/go"
@@ -55,9 +58,52 @@ func (c *Chat) onEvent(ctx context.Context, e skein.Event) {
 		c.printf("        · messages disappeared in %s: #%d to #%d\n", c.title(ctx, e.Conversation), e.From, e.To)
 	case *skein.ResetEvent:
 		c.printf("        · the server was restored from a backup: everything is read anew\n")
+	case *skein.AnnouncementsEvent:
+		c.announced(e.All)
 	case *skein.StateEvent:
 		c.onState(e)
+		if e.State == skein.StateConnected {
+			go c.askAnnounced(ctx)
+		}
 	}
+}
+
+// askAnnounced shows what the deployment announces. A server of before knows no such thing.
+func (c *Chat) askAnnounced(ctx context.Context) {
+	if all, err := c.client.Announcements(ctx); err == nil {
+		c.announced(all)
+	}
+}
+
+// announced shows what the deployment announces, each once.
+func (c *Chat) announced(all []*wire.Announcement) {
+	for _, a := range slices.Backward(all) {
+		c.mu.Lock()
+		known := c.told[a.GetId()]
+		if c.told == nil {
+			c.told = map[string]bool{}
+		}
+		c.told[a.GetId()] = true
+		c.mu.Unlock()
+		if known {
+			continue
+		}
+		sign := "●"
+		if a.GetLevel() == wire.AnnouncementLevel_ANNOUNCEMENT_LEVEL_WARNING {
+			sign = "!"
+		}
+		c.printf("        %s announced to everybody: %s\n", sign, clean(skein.AnnouncementText(a, languages()...)))
+	}
+}
+
+// languages are those that the environment asks for.
+func languages() []string {
+	for _, name := range []string{"LC_ALL", "LC_MESSAGES", "LANG"} {
+		if v, _, _ := strings.Cut(os.Getenv(name), "."); v != "" {
+			return []string{strings.ReplaceAll(v, "_", "-")}
+		}
+	}
+	return nil
 }
 
 func (c *Chat) onState(e *skein.StateEvent) {

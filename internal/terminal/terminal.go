@@ -74,6 +74,7 @@ type Chat struct {
 	listed []string          // what the numbers of /list stand for
 	ticks  map[string]tick   // conversation → last own message
 	shown  map[string]uint64 // conversation → seq up to which it was printed while open
+	told   map[string]bool   // announcements that were shown
 	// transfers are what is being sent or saved, by their numbers: how each is ended.
 	transfers    map[int]func()
 	lastTransfer int

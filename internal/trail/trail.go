@@ -14,9 +14,10 @@
 //   - no act is done without a line of it on disk, and none is answered before the line says
 //     what came of it, or, where that could not be written, that it is not known;
 //   - no session opens without its line, and nobody who signs in waits for another write;
-//   - what failed within flushEvery before a crash may be missing; of one way of signing in,
-//     account, address and code it is one line with a number, and at most maxWaiting lines are
-//     written at a time, so a flood of guesses neither fills the store nor slows anybody down.
+//   - what failed, or was refused for a role, within flushEvery before a crash may be missing;
+//     of one way of signing in, account, address and code it is one line with a number, of one
+//     method and user as well, and at most maxWaiting lines are written at a time, so a flood
+//     of guesses neither fills the store nor slows anybody down.
 package trail
 
 import (
@@ -78,6 +79,8 @@ type Service struct {
 
 // failure is what is told in one line.
 type failure struct {
+	kind                    im.ActKind
+	by                      im.UserID
 	action, target, address string
 	code                    im.Code
 }
@@ -146,8 +149,13 @@ func (s *Service) Finish(ctx context.Context, a im.Act) {
 }
 
 // SignInFailed notes that somebody could not sign in.
-func (s *Service) SignInFailed(a im.Act) {
-	key := failure{a.Action, a.Target, a.Address, a.Code}
+func (s *Service) SignInFailed(a im.Act) { s.note(a) }
+
+// Refused notes that somebody's role does not allow an act, or a look at something.
+func (s *Service) Refused(a im.Act) { s.note(a) }
+
+func (s *Service) note(a im.Act) {
+	key := failure{a.Kind, a.By, a.Action, a.Target, a.Address, a.Code}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if had := s.waiting[key]; had != nil {
@@ -155,12 +163,12 @@ func (s *Service) SignInFailed(a im.Act) {
 		return
 	}
 	if len(s.waiting) >= maxWaiting {
-		key = failure{action: a.Action, code: a.Code}
+		key = failure{kind: a.Kind, action: a.Action, code: a.Code}
 		if had := s.waiting[key]; had != nil {
 			had.Times++
 			return
 		}
-		a.Address, a.Device, a.Target, a.Detail = "", "", "", `{"others":true}`
+		a.By, a.Role, a.Session, a.Address, a.Device, a.Target, a.Detail = "", 0, "", "", "", "", `{"others":true}`
 	}
 	s.waiting[key] = &a
 }

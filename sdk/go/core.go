@@ -350,6 +350,8 @@ func (k *core) handle(frame *wire.ServerFrame) {
 		k.onHeads(f.Heads.Heads)
 	case *wire.ServerFrame_Floor:
 		k.onFloor(f.Floor)
+	case *wire.ServerFrame_Announcements:
+		k.post(passingKey{"announcements", "", ""}, &AnnouncementsEvent{All: f.Announcements.Announcements})
 	case *wire.ServerFrame_Resync:
 		k.onResync()
 	case *wire.ServerFrame_Kick:

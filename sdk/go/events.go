@@ -144,6 +144,12 @@ type (
 		// LastSeen is when they were there last, if they are not and show it.
 		LastSeen time.Time
 	}
+	// AnnouncementsEvent: what the deployment announces changed while the client was connected.
+	// After each StateConnected Client.Announcements tells what there is.
+	AnnouncementsEvent struct {
+		// All is all that is announced, in the place of what was before.
+		All []*wire.Announcement
+	}
 	// StateEvent: the connection's state changed.
 	StateEvent struct {
 		State State
@@ -155,28 +161,29 @@ type (
 	}
 )
 
-func (*MessageEvent) event()     {}
-func (*AckEvent) event()         {}
-func (*FailedEvent) event()      {}
-func (*RecallEvent) event()      {}
-func (*ChangedEvent) event()     {}
-func (*GroupEvent) event()       {}
-func (*ContactEvent) event()     {}
-func (*ProfileEvent) event()     {}
-func (*SecurityEvent) event()    {}
-func (*InvitationEvent) event()  {}
-func (*ScheduledEvent) event()   {}
-func (*JoinRequestEvent) event() {}
-func (*GapEvent) event()         {}
-func (*GoneEvent) event()        {}
-func (*ResetEvent) event()       {}
-func (*ReceiptEvent) event()     {}
-func (*MyStateEvent) event()     {}
-func (*TypingEvent) event()      {}
-func (*SignalEvent) event()      {}
-func (*PartEvent) event()        {}
-func (*PresenceEvent) event()    {}
-func (*StateEvent) event()       {}
+func (*MessageEvent) event()       {}
+func (*AckEvent) event()           {}
+func (*FailedEvent) event()        {}
+func (*RecallEvent) event()        {}
+func (*ChangedEvent) event()       {}
+func (*GroupEvent) event()         {}
+func (*ContactEvent) event()       {}
+func (*ProfileEvent) event()       {}
+func (*SecurityEvent) event()      {}
+func (*InvitationEvent) event()    {}
+func (*ScheduledEvent) event()     {}
+func (*JoinRequestEvent) event()   {}
+func (*GapEvent) event()           {}
+func (*GoneEvent) event()          {}
+func (*ResetEvent) event()         {}
+func (*ReceiptEvent) event()       {}
+func (*MyStateEvent) event()       {}
+func (*TypingEvent) event()        {}
+func (*SignalEvent) event()        {}
+func (*PartEvent) event()          {}
+func (*PresenceEvent) event()      {}
+func (*StateEvent) event()         {}
+func (*AnnouncementsEvent) event() {}
 
 // hub takes events to the program. Events about stored things come from the
 // store's feed; the hub only says that there are new ones. Passing events

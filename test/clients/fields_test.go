@@ -25,6 +25,10 @@ var unsaid = map[string]string{
 	"skein.v1.InspectGroupRequest.cursor":    "as that of ListMembers, whose example shows it",
 	"skein.v1.ListAuditLogRequest.cursor":    "lines of other examples come and go with them",
 	"skein.v1.PollOption.mine":               "what the poll came to",
+	"skein.v1.AnnounceRequest.until_ms":      "at most a year from now, whenever that is",
+	"skein.v1.FilterRule.id":                 "the server's",
+	"skein.v1.FilterRule.created_at_ms":      "the server's",
+	"skein.v1.FilterRule.created_by":         "the server's",
 
 	"skein.v1.AnswerProviderLoginRequest.issuer": "said by providers that say it, of themselves",
 	"skein.v1.AnswerProviderLoginRequest.error":  "ends the login",

@@ -54,6 +54,10 @@ func scenarios() []scenario {
 		{"everything of a user's comes as one zip", terms{}, exporting},
 		{"what is uploaded is fetched by who may read it", terms{}, sharing},
 		{"links have previews, for who reads the message", terms{settings: map[string]string{"previews.fetch": "on", "previews.allow": "127.0.0.1/32"}}, previews},
+		{"announced to everybody", terms{}, announcing},
+		{"words that are not allowed, on all nodes", terms{}, filtering},
+		{"who was written to first answers", terms{}, answering},
+		{"how the deployment is", terms{}, healthy},
 		{"the tour", terms{}, tour},
 	}
 }

@@ -69,6 +69,9 @@ func RunAccounts(t *testing.T, open func(t *testing.T) *directory.DB) {
 		{"SignInsAreWritten", signInsAreWritten},
 		{"Reports", reports},
 		{"ServerSettings", serverSettings},
+		{"ServerLists", serverLists},
+		{"FilterReports", filterReports},
+		{"Queues", queues},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(&accounts{T: t, db: open(t)}) })
 	}

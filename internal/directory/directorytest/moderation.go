@@ -1,8 +1,11 @@
 package directorytest
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/skein-im/skein/internal/im"
@@ -103,5 +106,87 @@ func allGroups(p *people) {
 	}
 	if got := get(p.db.AllGroups(p.ctx, "grp:a", 1)); len(got) != 1 || got[0].Conversation != "grp:b" {
 		p.Errorf("the next: %+v", got)
+	}
+}
+
+// serverLists: a list is kept whole, changed by one after the other, and each change has a
+// greater revision, also where the clock goes back; what is refused changes nothing.
+func serverLists(a *accounts) {
+	ctx := a.Context()
+	if r, value, err := a.db.ServerList(ctx, "x"); r != 0 || value != "" || err != nil {
+		a.Errorf("before: %d %q %v", r, value, err)
+	}
+	if r := get(a.db.ServerListRevision(ctx, "x")); r != 0 {
+		a.Errorf("before: %d", r)
+	}
+	refused := errors.New("no")
+	if _, _, err := a.db.ChangeServerList(ctx, "x", start(), func(string) (string, error) { return "no", refused }); !errors.Is(err, refused) {
+		a.Errorf("refused: %v", err)
+	}
+	const each = 20
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			for range each {
+				_, _, err := a.db.ChangeServerList(ctx, "x", start(), func(v string) (string, error) { return v + "ü", nil })
+				if err != nil {
+					a.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	first, value, err := a.db.ServerList(ctx, "x")
+	if err != nil || len([]rune(value)) != 2*each || first < uint64(start().UnixMilli()) {
+		a.Errorf("after: %d %q %v", first, value, err)
+	}
+	second, value, err := a.db.ChangeServerList(ctx, "x", start().Add(-time.Hour), func(string) (string, error) { return "", nil })
+	if err != nil || second <= first || value != "" {
+		a.Errorf("with the clock back: %d after %d, %q, %v", second, first, value, err)
+	}
+	if r := get(a.db.ServerListRevision(ctx, "x")); r != second {
+		a.Errorf("revision %d, want %d", r, second)
+	}
+	if r := get(a.db.ServerListRevision(ctx, "y")); r != 0 {
+		a.Errorf("another list: %d", r)
+	}
+}
+
+// filterReports: those of the server's own, who is nobody, once of a message, and so many
+// about one author in a time.
+func filterReports(a *accounts) {
+	ctx := a.Context()
+	a.user("bad")
+	a.user("other")
+	since := start().Add(-time.Hour)
+	for i := range 3 {
+		a.ok(a.db.PutReport(ctx, reportAt(time.Duration(i)*time.Minute, "", uint64(i+1)), since, 3))
+	}
+	a.code(a.db.PutReport(ctx, reportAt(time.Hour, "", 9), since, 3), im.CodeRateLimited)
+	others := reportAt(time.Hour, "", 9)
+	others.Author = "other"
+	a.ok(a.db.PutReport(ctx, others, since, 3))
+	a.ok(a.db.PutReport(ctx, reportAt(2*time.Hour, "other", 9), since, 3)) // a user's is counted apart
+	if got := get(a.db.Reports(ctx, im.ReportQuery{Limit: 10, Author: "bad"})); len(got) != 4 || got[3].Reporter != "" {
+		a.Errorf("kept: %+v", got)
+	}
+	nobody := reportAt(0, "", 5)
+	nobody.Author = "nobody"
+	a.code(a.db.PutReport(ctx, nobody, since, 3), im.CodeNotFound)
+}
+
+// queues: what waits is counted, and what of it is due.
+func queues(a *accounts) {
+	ctx := a.Context()
+	a.user("u1")
+	if q := get(a.db.Queues(ctx, start())); fmt.Sprint(q) != fmt.Sprint(im.Queues{}) {
+		a.Errorf("nothing waits: %+v", q)
+	}
+	for i, at := range []time.Duration{-time.Minute, time.Hour} {
+		id := im.NewMessageID(start(), [10]byte{9: byte(i)})
+		a.ok(a.db.SetTimer(ctx, im.Timer{Kind: im.TimerStream, User: "u1", ID: id, Conversation: "grp:g", At: start().Add(at), Set: start()}, 0))
+	}
+	if q := get(a.db.Queues(ctx, start())); q.Later.Timers != 2 || q.Later.TimersDue != 1 || q.Later.Scheduled != 0 || q.PushWaiting != 0 {
+		a.Errorf("%+v", q)
 	}
 }

@@ -286,6 +286,22 @@ func contactGate(p *people) {
 	_, err := p.db.UpdateUser(p.ctx, "a", im.ProfileChange{DM: im.DMEveryone})
 	p.ok(err)
 	equal(p, "to one who takes all", gate("b", "a"), "policy=2 state=1 blocked=false found=true")
+	wrote := func(from, to im.UserID) string {
+		_, side, _, err := p.db.Gate(p.ctx, from, to)
+		p.ok(err)
+		return fmt.Sprintf("answer=%v wrote=%v", side.Answer, side.Wrote)
+	}
+	p.ok(p.db.NoteWrote(p.ctx, "a", "b"))
+	p.ok(p.db.NoteWrote(p.ctx, "a", "b"))
+	p.ok(p.db.NoteWrote(p.ctx, "a", "ghost"))
+	equal(p, "who wrote", wrote("a", "b"), "answer=false wrote=true")
+	equal(p, "who was written to", wrote("b", "a"), "answer=true wrote=false")
+	for _, want := range []bool{true, false} {
+		was, err := p.db.ForgetWrote(p.ctx, "a", "b")
+		p.ok(err)
+		equal(p, "it was noted", was, want)
+	}
+	equal(p, "who wrote before", wrote("a", "b"), "answer=false wrote=false")
 	_, _, found, err := p.db.Gate(p.ctx, "a", "ghost")
 	p.ok(err)
 	equal(p, "nobody", found, false)

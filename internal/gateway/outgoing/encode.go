@@ -30,7 +30,7 @@ var frameNames = [frameTypes]string{
 	frameTyping: "typing", framePresence: "presence", frameResult: "result", framePong: "pong",
 	framePing: "ping", frameHeads: "heads", frameResync: "resync", frameKick: "kick",
 	frameGoAway: "go_away", frameError: "error", frameMyState: "my_state", frameRenewed: "renewed",
-	frameSignal: "signal", frameFloor: "floor",
+	frameSignal: "signal", frameFloor: "floor", frameAnnouncements: "announcements",
 }
 
 // frameType is a server frame's place in the metrics.
@@ -59,6 +59,7 @@ const (
 	frameRenewed
 	frameSignal
 	frameFloor
+	frameAnnouncements
 	frameTypes
 )
 
@@ -106,6 +107,8 @@ func serverFrameType(f *wire.ServerFrame) frameType {
 		return frameSignal
 	case *wire.ServerFrame_Floor:
 		return frameFloor
+	case *wire.ServerFrame_Announcements:
+		return frameAnnouncements
 	}
 	return frameNone
 }

@@ -34,7 +34,7 @@ const state: Shape = {
 }
 const server: Shape = {
   welcome: {
-    serverTimeMs: "U", tokenExpiresAtMs: "U", stickers: "u", heartbeat: {},
+    serverTimeMs: "U", tokenExpiresAtMs: "U", stickers: "u", announcements: "u", heartbeat: {},
     limits: { editWindowMs: "u", recallWindowMs: "u", retentionMs: "u", mediaBytes: "u" },
   },
   sendAck: { seq: "U", storedAtMs: "U", count: "U" },
@@ -49,6 +49,7 @@ const server: Shape = {
   floor: { seq: "U", count: "U" }, resync: {}, kick: { atMs: "u", error: {} }, goAway: {}, error: {}, myState: mine, signal: {},
   renewed: { tokenExpiresAtMs: "U" },
   part: { seq: "U", offset: "u" },
+  announcements: { revision: "U", announcements: { createdAtMs: "U", untilMs: "u" } },
 }
 const sync: Shape = { newest }
 const pull: Shape = { from: "u", atMs: "u" }

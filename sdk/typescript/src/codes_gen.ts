@@ -116,6 +116,8 @@ export const codes = {
   totp_required: 4815,
   /** The server's scanner found something harmful in the upload; it was thrown away. */
   infected: 4816,
+  /** The deployment does not allow what this says; it does not tell what of it. Nothing was stored. */
+  filtered: 4817,
 } as const
 
 /** A code of the catalogue. */

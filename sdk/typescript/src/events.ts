@@ -1,7 +1,7 @@
 import type { SkeinError } from "./errors.js"
 import type { State } from "./core.js"
 import type { Message } from "./message.js"
-import type { Device, EntryEvent, FeedEventType, GroupEventType, MyState } from "./wire.js"
+import type { Announcement, Device, EntryEvent, FeedEventType, GroupEventType, MyState } from "./wire.js"
 
 /** What the program is told. Events about stored things come once each, in their order, also over a restart. */
 export interface EventMap {
@@ -38,6 +38,8 @@ export interface EventMap {
   /** What a streamed message says so far, beyond what is durable. */
   part: { conversation: string; user: string; seq: number; replaced: number; offset: number; text: string }
   presence: { user: string; online: boolean; lastSeenAtMs: number }
+  /** What the deployment announces changed: all of it, in the place of what was before. After each connect GetAnnouncements tells it. */
+  announcements: readonly Announcement[]
   /** `by` and `atMs` name the device that took this one's place (code replaced). */
   state: { state: State; error: SkeinError | undefined; by?: Device | undefined; atMs?: number | undefined }
 }

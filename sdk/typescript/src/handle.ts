@@ -38,7 +38,8 @@ export function handle(k: Core, f: ServerFrame): void {
 }
 
 function passing(k: Core, f: ServerFrame): void {
-  const { typing, signal, presence, part } = f
+  const { typing, signal, presence, part, announcements } = f
+  if (announcements !== undefined) k.tell("announcements", announcements.announcements ?? [])
   if (typing !== undefined) k.tell("typing", { conversation: typing.conversation ?? "", user: typing.user ?? "" })
   if (signal !== undefined) {
     const data = fromBase64(signal.data ?? "")

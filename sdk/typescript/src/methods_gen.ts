@@ -4,6 +4,7 @@
 export type Repeat = "reads" | "same" | "key"
 
 const repeats: Readonly<Record<string, Repeat>> = {
+  "skein.v1.AccountService/GetAnnouncements": "reads",
   "skein.v1.AccountService/GetMe": "reads",
   "skein.v1.AccountService/GetSecurity": "reads",
   "skein.v1.AccountService/GetServerInfo": "reads",
@@ -14,14 +15,17 @@ const repeats: Readonly<Record<string, Repeat>> = {
   "skein.v1.AccountService/Refresh": "same",
   "skein.v1.AccountService/RevokeSession": "same",
   "skein.v1.AdminService/ExportUser": "reads",
+  "skein.v1.AdminService/GetHealth": "reads",
   "skein.v1.AdminService/GetReport": "reads",
   "skein.v1.AdminService/InspectGroup": "reads",
   "skein.v1.AdminService/ListAuditLog": "reads",
+  "skein.v1.AdminService/ListFilterRules": "reads",
   "skein.v1.AdminService/ListGroups": "reads",
   "skein.v1.AdminService/ListRegistrationLinks": "reads",
   "skein.v1.AdminService/ListReports": "reads",
   "skein.v1.AdminService/ListUserSessions": "reads",
   "skein.v1.AdminService/ListUsers": "reads",
+  "skein.v1.AdminService/TestFilter": "reads",
   "skein.v1.ContactService/BlockUser": "same",
   "skein.v1.ContactService/ListContacts": "reads",
   "skein.v1.ContactService/SetRemark": "same",

@@ -260,6 +260,7 @@ export interface Welcome {
   connection?: string
   tokenExpiresAtMs: number
   stickers?: number
+  announcements?: number
 }
 
 export interface SyncDelta {
@@ -315,6 +316,18 @@ export interface ServerFrame {
   signal?: { conversation?: string; user?: string; type?: string; data?: string }
   renewed?: { tokenExpiresAtMs: number }
   part?: { conversation?: string; user?: string; seq: number; replaced?: number; offset?: number; text?: string }
+  announcements?: { revision: number; announcements?: Announcement[] }
+}
+
+/** What the deployment announces to everybody (SPEC §3.25). */
+export interface Announcement {
+  id: string
+  level: "ANNOUNCEMENT_LEVEL_INFO" | "ANNOUNCEMENT_LEVEL_WARNING"
+  text: string
+  texts?: { language: string; text: string }[]
+  createdAtMs: number
+  untilMs?: number
+  dismissible?: boolean
 }
 
 export interface Send {

@@ -18,6 +18,7 @@ import { usePageTitle } from "./usePageTitle.js"
 import s from "./Panes.module.css"
 
 const ConnectionLine = later(() => import("./ConnectionLine.js").then((m) => m.ConnectionLine))
+const Announcements = later(() => import("./Announcements.js").then((m) => m.Announcements))
 const Start = later(() => import("./Start.js").then((m) => m.Start))
 
 /** Three panes, two or one, as the window has room. What is in them is told by the address alone. */
@@ -39,6 +40,7 @@ export function Panes() {
     <Ended>
     <div className={s.app}>
       <ConnectionLine />
+      <Announcements />
       <div className={s.panes} data-at={place.room === "start" ? "list" : aside === undefined ? "main" : "aside"}>
         <Rail place={place} />
         <section className={s.list} role={one && place.room === "start" ? "main" : undefined} aria-label={t`Conversations`} data-pane tabIndex={-1}>

@@ -1,0 +1,79 @@
+package messaging
+
+import (
+	"context"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// Filter is what the deployment does not allow to be said, or has reported (SPEC §3.26).
+// internal/filter is one.
+type Filter interface {
+	// Breaks tells which rules what a message, a reply or an edit says breaks, BreaksText the
+	// same of a text; from RAM alone.
+	Breaks(body []byte) []*im.FilterRule
+	BreaksText(text string) []*im.FilterRule
+	// Judge decides about that in a conversation of the author's: filtered; or the rule by
+	// which it is to be reported, nil: by none.
+	Judge(ctx context.Context, from im.UserID, c im.ConversationID, broken []*im.FilterRule) (report *im.FilterRule, err error)
+	// Report has a stored entry reported. It does not wait.
+	Report(e im.Entry, r *im.FilterRule)
+}
+
+// breaks notes which rules an item breaks, when it comes in.
+func (s *Service) breaks(it *item) {
+	if s.filter != nil {
+		it.breaks = s.filter.Breaks(it.entry.Body)
+	}
+}
+
+// allowed decides about an item that breaks rules. What it names besides is known by now.
+func (s *Service) allowed(ctx context.Context, it *item, broken []*im.FilterRule) error {
+	if len(broken) == 0 {
+		return nil
+	}
+	report, err := s.filter.Judge(ctx, it.entry.Sender, it.entry.Conversation, broken)
+	if err == nil && report != nil {
+		it.report = report
+	}
+	return err
+}
+
+// filesAllowed decides about the names of the files that an item names.
+func (s *Service) filesAllowed(ctx context.Context, it *item, uploads []im.Upload) error {
+	if s.filter == nil {
+		return nil
+	}
+	for i := range uploads {
+		if err := s.allowed(ctx, it, s.filter.BreaksText(uploads[i].Name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// streamAllowed decides about what a streamed message comes to. What broke a rule is not kept
+// in RAM either: its author says all of it again, otherwise.
+func (s *Service) streamAllowed(ctx context.Context, it *item, text string, k streamKey) error {
+	if s.filter == nil {
+		return nil
+	}
+	err := s.allowed(ctx, it, s.filter.BreaksText(text))
+	if err != nil {
+		s.streams.drop(k)
+	}
+	return err
+}
+
+// tailBytes is how much of what a streamed message said before is looked at again with each
+// part: more than the longest pattern. All of it is looked at when it is stored.
+const tailBytes = 2 << 10
+
+// tail is the end of a text, from so many bytes before a place on.
+func tail(text string, from int) string {
+	from = max(from-tailBytes, 0)
+	for from < len(text) && text[from]&0xc0 == 0x80 { // the beginning of a character
+		from++
+	}
+	return text[from:]
+}
