@@ -9,7 +9,7 @@ import { texts } from "./scripts/texts.js"
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
 /** What few need, and none at first: it has chunks of its own. */
-const seldom = /\/(Dialogs|Viewer|ForwardDialog|AttachDialog|PollDialog|ScheduleDialog|EmojiPicker|MessageMenu|Tray|Poll|Voice|Merged|SelectBar|RowMenu|ActionBar|Completion|ContentMore|JumpButtons|Greetings|TypingLine|ConnectionLine|RecordingBar|EventLine|Colours|Strangers|AddItems|State|Accepted|Blocked|Over|Switcher|Keys|Missing|Start)\.tsx|\/shell\/Woken|\/timeline\/([Tt]hread|PinnedBar)\.|\/react\/src\/(search|upload)\.ts|\/typescript\/src\/upload\.ts|\/composer\/(outgoing|recorder|files|complete)\.ts|\/timeline\/(blurhash|wave)\.ts|\/ui\/Field\.|\/composer\/emoji\.ts|\/Controls\.(tsx|module)|\/ui\/late\/|\/auth\/(?!session|http|useSession)|\/dev\//
+const seldom = /\/(Dialogs|Viewer|ForwardDialog|AttachDialog|PollDialog|ScheduleDialog|EmojiPicker|MessageMenu|Tray|Poll|Voice|Merged|SelectBar|RowMenu|ActionBar|Completion|ContentMore|JumpButtons|Greetings|TypingLine|ConnectionLine|RecordingBar|EventLine|Colours|Strangers|AddItems|State|Accepted|Blocked|Over|Switcher|Keys|Missing|Start)\.tsx|\/shell\/(Woken|[Aa]nnounce)|\/timeline\/([Tt]hread|PinnedBar)\.|\/react\/src\/(search|upload)\.ts|\/typescript\/src\/upload\.ts|\/composer\/(outgoing|recorder|files|complete)\.ts|\/timeline\/(blurhash|wave)\.ts|\/ui\/Field\.|\/composer\/emoji\.ts|\/Controls\.(tsx|module)|\/ui\/late\/|\/auth\/(?!session|http|useSession)|\/dev\//
 
 /** What a conversation is made of, in one file: many small ones cost more bytes, and a request each. */
 const together = /\/sdk\/(typescript|react)\/src\/|\/web\/src\/(ui|shell|conversations|timeline|composer|auth)\//

@@ -38,6 +38,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -189,8 +190,14 @@ func (c *Calls) Call(ctx context.Context, actor im.Actor, call im.Call) ([]byte,
 	return answer, err
 }
 
+// refusedPrefix stands before the method of a Call that the door for HTTP refused, by the
+// role, before it read what was asked: it is noted, and never carried out. Whoever says so
+// themselves is noted likewise.
+const refusedPrefix = "refused "
+
 func (c *Calls) carryOut(ctx context.Context, actor im.Actor, call im.Call) ([]byte, error) {
-	r, ok := c.rows[call.Method]
+	method, refused := strings.CutPrefix(call.Method, refusedPrefix)
+	r, ok := c.rows[method]
 	if !ok {
 		return nil, im.Errorf(im.CodeUnimplemented, "this server has no such method")
 	}
@@ -208,6 +215,9 @@ func (c *Calls) carryOut(ctx context.Context, actor im.Actor, call im.Call) ([]b
 	if err := r.Who.allows(actor); err != nil {
 		c.refused(r.Method, actor, err)
 		return nil, err
+	}
+	if refused { // a role was given meanwhile
+		return nil, im.Errorf(im.CodeConflict, "the role was another one a moment ago; try again")
 	}
 	if err := c.allowsGuest(ctx, r.Method, actor); err != nil {
 		return nil, err

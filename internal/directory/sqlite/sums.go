@@ -21,7 +21,8 @@ import (
 //
 // SQLite reads and writes through a VFS: a table of functions. This one is the
 // system's with two functions put in front: one that reads and one that writes
-// the database's file.
+// the database's file. A third one says that no part of a page can be read alone: SQLite
+// would read the pages of long values so, where no checksum could be checked.
 const (
 	sumsVFS  = "skein-sums"
 	pageSize = 4096
@@ -44,7 +45,11 @@ type (
 	openFunc func(tls *libc.TLS, vfs, name, file uintptr, flags int32, outFlags uintptr) int32
 	fileFunc func(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32
 	sizeFunc func(tls *libc.TLS, file, size uintptr) int32
+	saysFunc func(tls *libc.TLS, file uintptr) int32
 )
+
+// subpageRead is SQLITE_IOCAP_SUBPAGE_READ.
+const subpageRead = 0x00008000
 
 // at is what lies at an address that SQLite gave: memory of its own, which the
 // runtime neither moves nor frees.
@@ -112,6 +117,7 @@ func openSummed(tls *libc.TLS, vfs, name, file uintptr, flags int32, outFlags ui
 		t.methods.FiVersion = min(t.methods.FiVersion, 2) // later ones read through a mapping, past the checksums
 		put(&t.methods.FxRead, fileFunc(readSummed))
 		put(&t.methods.FxWrite, fileFunc(writeSummed))
+		put(&t.methods.FxDeviceCharacteristics, saysFunc(saysSummed))
 		table, _ = methodTables.LoadOrStore(*methods, memory)
 	}
 	*methods = table.(uintptr)
@@ -140,6 +146,10 @@ func readSummed(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int3
 		return sqlite3.SQLITE_IOERR_DATA
 	}
 	return rc
+}
+
+func saysSummed(tls *libc.TLS, file uintptr) int32 {
+	return function[saysFunc](baseOf(file).FxDeviceCharacteristics)(tls, file) &^ subpageRead
 }
 
 func writeSummed(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32 {

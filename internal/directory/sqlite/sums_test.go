@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/skein-im/skein/internal/directory"
 	"github.com/skein-im/skein/internal/im"
@@ -164,5 +165,47 @@ func TestChangesAreWitnessed(t *testing.T) {
 	err = d.CreateUser(t.Context(), im.Credentials{User: im.User{ID: "late", Username: "late", DMPolicy: im.DMContacts}})
 	if im.CodeOf(err) != im.CodeUnknown || !errors.Is(err, j.fails) {
 		t.Errorf("a change that was not witnessed was answered with %v", err)
+	}
+}
+
+// The story: SQLite reads the pages of a long value in parts, past the checksums, once they
+// are in the file and not in the log any more, and was refused: the value could not be read.
+func TestLongValuesAreRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "directory.db")
+	d, err := Open(path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("0123456789", 20_000)
+	put := func(value string) {
+		t.Helper()
+		_, was, err := d.ServerList(t.Context(), "long")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := d.ChangeServerList(t.Context(), "long", time.Now(), func(old string) (string, error) {
+			if old != was {
+				t.Errorf("in the change it has %d bytes, before %d", len(old), len(was))
+			}
+			return value, nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(long)
+	for range 3 {
+		if err := d.Close(); err != nil { // the log goes into the file
+			t.Fatal(err)
+		}
+		if d, err = Open(path, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, got, err := d.ServerList(t.Context(), "long"); err != nil || got != long {
+			t.Errorf("%d bytes, %v", len(got), err)
+		}
+		put(long)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
 	}
 }
