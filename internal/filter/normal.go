@@ -18,29 +18,63 @@ import (
 //
 // An ideographic full stop is a full stop, as in the names of hosts.
 func normal(dst []byte, s string) []byte {
-	space := len(dst) == 0 // none at the beginning
-	for i := 0; i < len(s); i++ {
+	for i := 0; i < len(s); {
 		c := s[i]
 		switch {
 		case c >= utf8.RuneSelf:
-			return composed(dst, s[i:])
+			n := odd(s[i:])
+			if n > 0 {
+				dst = composed(dst, s[i:i+n])
+			} else {
+				var r rune
+				r, n = utf8.DecodeRuneInString(s[i:])
+				dst = plain(dst, r)
+			}
+			i += n
+			continue
 		case c == ' ' || c >= '\t' && c <= '\r':
-			if !space {
+			if n := len(dst); n > 0 && dst[n-1] != ' ' {
 				dst = append(dst, ' ')
 			}
-			space = true
-			continue
 		case c < ' ' || c == 0x7f:
-			continue
 		case c >= 'A' && c <= 'Z':
-			c += 'a' - 'A'
+			dst = append(dst, c+'a'-'A')
+		default:
+			dst = append(dst, c)
 		}
-		dst, space = append(dst, c), false
+		i++
 	}
 	return dst
 }
 
-// composed is normal for a text that is not ASCII, or the rest of one.
+// odd is how many bytes at the beginning of a text are neither ASCII nor what is in its form
+// nearly as it stands: most of what is written in Chinese.
+func odd(s string) (n int) {
+	for n < len(s) && s[n] >= utf8.RuneSelf {
+		r, size := utf8.DecodeRuneInString(s[n:])
+		if r >= 0x4e00 && r <= 0x9fff || r >= 0xff01 && r <= 0xff5e || r >= 0x3001 && r <= 0x3002 {
+			break
+		}
+		n += size
+	}
+	return n
+}
+
+// plain appends what odd does not count: unified ideographs, full-width forms of ASCII, and
+// two marks. No mark that follows one of them makes another letter of it.
+func plain(dst []byte, r rune) []byte {
+	switch {
+	case r >= 0xff21 && r <= 0xff3a:
+		return append(dst, byte(r-0xff21+'a'))
+	case r >= 0xff01 && r <= 0xff5e:
+		return append(dst, byte(r-0xff01+'!'))
+	case r == '。':
+		return append(dst, '.')
+	}
+	return utf8.AppendRune(dst, r)
+}
+
+// composed is normal for a part of a text that is not ASCII.
 func composed(dst []byte, s string) []byte {
 	// Composed first: a syllable of Hangul in its parts is one with it. A mark at the
 	// beginning belongs to what stands before it, and is dropped all the same.

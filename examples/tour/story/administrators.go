@@ -57,6 +57,7 @@ func administrators(t *teller) {
 	t.refused(t.bob, "AdminService/ListUsers", &wire.ListUsersRequest{}, wire.CodePermissionDenied)
 	roles(t, boss, dora)
 	moderation(t, boss, dora)
+	place(t, boss)
 	invitations(t, boss, dora)
 	stickers(t, boss)
 	pushes(t)
