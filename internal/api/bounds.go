@@ -33,11 +33,19 @@ type Bounds struct {
 	Signed bool
 	// MinItems and MaxItems are of lists.
 	MinItems, MaxItems int
+	// Unique: no two items of a list are the same.
+	Unique bool
+	// Beside is JSON Schema, an object, of what holds besides what the field's type says.
+	Beside string
 	// Default is what 0 or absence means.
 	Default string
 	// Enum, where not all values of the type may be given.
 	Enum []string
 }
+
+// nameFormat is of names that people read: besides what the pattern says, joiners, variation
+// selectors and marks need a character that they belong to (im.CheckName).
+const nameFormat = "name"
 
 func id() Bounds                     { return Bounds{Pattern: idPattern} }
 func optionalID() Bounds             { return Bounds{Pattern: maybeID} }
@@ -46,13 +54,15 @@ func title(most int) Bounds {
 	return Bounds{Pattern: titlePattern, MinLength: 1, MaxLength: most}
 }
 func shown(most int) Bounds {
-	return Bounds{Pattern: shownPattern, MinLength: 1, MaxLength: most}
+	return Bounds{Pattern: shownPattern, MinLength: 1, MaxLength: most, Format: nameFormat}
 }
-func called(most int) Bounds { return Bounds{Pattern: maybeShown, MaxLength: most} }
-func line(most int) Bounds   { return Bounds{Pattern: linePattern, MaxLength: most} }
-func lines(most int) Bounds  { return Bounds{Pattern: linesPattern, MaxLength: most} }
-func note(most int) Bounds   { return Bounds{Pattern: notePattern, MaxLength: most} }
-func secret() Bounds         { return Bounds{MinLength: minPasswordChars, MaxLength: maxPasswordChars} }
+func called(most int) Bounds {
+	return Bounds{Pattern: maybeShown, MaxLength: most, Format: nameFormat}
+}
+func line(most int) Bounds  { return Bounds{Pattern: linePattern, MaxLength: most} }
+func lines(most int) Bounds { return Bounds{Pattern: linesPattern, MaxLength: most} }
+func note(most int) Bounds  { return Bounds{Pattern: notePattern, MaxLength: most} }
+func secret() Bounds        { return Bounds{MinLength: minPasswordChars, MaxLength: maxPasswordChars} }
 func opaqueText() Bounds {
 	return Bounds{MaxLength: contract.MaxCursorBytes, MaxBytes: contract.MaxCursorBytes}
 }
@@ -79,6 +89,8 @@ func (b Bounds) required() Bounds             { b.Required = true; return b }
 func (b Bounds) format(name string) Bounds    { b.Format = name; return b }
 func (b Bounds) least(n int) Bounds           { b.MinItems = n; return b }
 func (b Bounds) def(value string) Bounds      { b.Default = value; return b }
+func (b Bounds) unique() Bounds               { b.Unique = true; return b }
+func (b Bounds) beside(schema string) Bounds  { b.Beside = schema; return b }
 func (b Bounds) only(values ...string) Bounds { b.Enum = values; return b }
 
 // FieldBounds returns the bounds of a field, `Message.field` as services.proto
@@ -218,7 +230,7 @@ func contactBounds() map[string]Bounds {
 		"Contact.tags":          tags(),
 		"Contact.expires_at_ms": millis(),
 
-		"SetTagsRequest.tags": Bounds{Pattern: shownPattern, MinLength: 1, MaxLength: contact.MaxTag, MaxItems: contact.MaxTags},
+		"SetTagsRequest.tags": {Pattern: shownPattern, MinLength: 1, MaxLength: contact.MaxTag, MaxItems: contact.MaxTags, Format: nameFormat},
 
 		"RequestContactRequest.message":  note(maxRequestChars),
 		"RequestContactResponse.contact": {Required: true},
@@ -395,6 +407,7 @@ func messageBounds() map[string]Bounds {
 		"SendMessageRequest.conversation":  matching(toPattern).required().format("conversation"),
 		"SendMessageRequest.id":            Bounds{Pattern: namedIDPattern}.format("message-id"),
 		"SendMessageRequest.content":       {Required: true},
+		"SendMessageRequest.poll":          {Beside: askedPoll},
 		"SendMessageRequest.reply_to":      seq().format("seq"),
 		"SendMessageRequest.mentions":      userList(0, contract.MaxMentions),
 		"SendMessageResponse.id":           matching(messageIDPattern).required(),
@@ -450,7 +463,7 @@ func messageBounds() map[string]Bounds {
 		"SetMyStateRequest.draft":          {MaxLength: im.MaxDraft, MaxBytes: im.MaxDraft},
 		"SetMyStateRequest.cleared_below":  seq().format("seq"),
 		"SetMyStateRequest.folder":         called(im.MaxFolder),
-		"SetMyStateRequest.delete":         Bounds{Min: 1, Max: math.MaxUint64, MaxItems: im.MaxDelete}.format("seq"),
+		"SetMyStateRequest.delete":         Bounds{Min: 1, Max: math.MaxInt64, MinItems: 1, MaxItems: im.MaxDelete}.format("seq"),
 	}
 	for _, m := range []string{"RecallMessage", "ListEdits", "ListReactions", "ListVotes", "ListPins", "ListEntries", "MarkRead", "SetMyState"} {
 		all[m+"Request.conversation"] = matching(anyPattern).required().format("conversation")

@@ -12,7 +12,7 @@ const mediaPattern = `^[A-Z2-7]{26}$`
 // mediaBounds is of uploads.
 func mediaBounds() map[string]Bounds {
 	return map[string]Bounds{
-		"SendMessageRequest.media":   {Pattern: mediaPattern, MaxItems: contract.MaxMedia},
+		"SendMessageRequest.media":   {Pattern: mediaPattern, MaxItems: contract.MaxMedia, Unique: true},
 		"GetMediaRequest.media":      {MaxItems: maxMediaAsked},
 		"GetMediaResponse.media":     {MaxItems: maxMediaAsked},
 		"LinkMediaRequest.media":     {Required: true},

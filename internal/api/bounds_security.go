@@ -14,7 +14,7 @@ func securityBounds() map[string]Bounds {
 		"RegisterGuestRequest.display_name":         title(maxNameChars).required(),
 		"RegisterGuestResponse.tokens":              {Required: true},
 		"UpgradeGuestRequest.username":              matching(maybeName),
-		"UpgradeGuestRequest.password":              {MaxLength: maxPasswordChars},
+		"UpgradeGuestRequest.password":              {Pattern: maybeSecret, MaxLength: maxPasswordChars},
 		"UpgradeGuestRequest.invitation":            matching(maybeToken),
 		"UpgradeGuestRequest.code":                  matching(maybeToken),
 		"UpgradeGuestRequest.verifier":              {Pattern: "^([!-~]{43,128})?$", MaxLength: account.MaxVerifier},

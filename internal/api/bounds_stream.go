@@ -10,6 +10,7 @@ import (
 func streamBounds() map[string]Bounds {
 	return map[string]Bounds{
 		"StreamMessageRequest.conversation": matching(toPattern).required().format("conversation"),
+		"StreamMessageRequest.content":      {Beside: growing},
 		"StreamMessageRequest.seq":          someSeq().required().format("seq"),
 		"StreamMessageRequest.id":           Bounds{Pattern: namedIDPattern}.format("message-id"),
 		"StreamMessageRequest.offset":       number(0, contract.MaxContentBytes),

@@ -78,6 +78,8 @@ type openAPISchemas struct {
 	Components struct {
 		Schemas map[string]schema
 	}
+	// whole are the schemas as they stand there (rules_test.go).
+	whole map[string]map[string]any
 }
 
 type content struct {

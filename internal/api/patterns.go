@@ -18,6 +18,8 @@ const (
 	tokenPattern = "^[!-~]{1,512}$"
 	maybeToken   = "^[!-~]{0,512}$"
 	codePattern  = "^[a-z_]{1,64}$"
+	// maybeSecret is of a new password that may be absent.
+	maybeSecret = `^([\s\S]{8,200})?$`
 	// typedCode is of codes as people type them: 6 digits, or a recovery code, which is
 	// told as recoveryPattern.
 	typedCode       = "^[ -]*(([0-9][ -]*){6}|([A-Za-z2-7][ -]*){16})$"

@@ -2,6 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -13,11 +16,6 @@ import (
 type schemas struct {
 	seen map[string]bool
 	out  object
-}
-
-// more is what holds for a message as a whole.
-var more = map[string]object{
-	"SetMyStateRequest": object{}.set("minProperties", 2),
 }
 
 // message adds a message and everything it refers to. All of them may grow:
@@ -48,7 +46,10 @@ func (s *schemas) message(d protoreflect.MessageDescriptor) {
 	if required != nil {
 		o = o.set("required", required)
 	}
-	o = append(o, more[name]...)
+	rule := api.MessageRule(name)
+	for _, keyword := range slices.Sorted(maps.Keys(rule)) {
+		o = o.set(keyword, json.RawMessage(rule[keyword]))
+	}
 	s.out = s.out.set(name, o)
 }
 
@@ -86,7 +87,7 @@ func (s *schemas) field(fd protoreflect.FieldDescriptor) object {
 		description = strings.TrimSpace(comment(one) + " Only one of " + strings.Join(others, ", ") + " is present. " + description)
 	}
 	b := bounds(fd)
-	o := s.shape(fd, b)
+	o := beside(s.shape(fd, b), b.Beside)
 	if b.MaxBytes > 0 {
 		o = o.set("x-skein-max-bytes", b.MaxBytes)
 	}
@@ -98,6 +99,23 @@ func (s *schemas) field(fd protoreflect.FieldDescriptor) object {
 	}
 	if description != "" {
 		o = o.set("description", description)
+	}
+	return o
+}
+
+// beside adds what holds besides a field's type; where both say something of the same
+// keyword, this is the one that counts.
+func beside(o object, schema string) object {
+	if schema == "" {
+		return o
+	}
+	var more map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(schema), &more); err != nil {
+		panic(fmt.Sprintf("%s: %v", schema, err)) // it is written in internal/api
+	}
+	for _, keyword := range slices.Sorted(maps.Keys(more)) {
+		o = slices.DeleteFunc(o, func(f field) bool { return f.name == keyword })
+		o = o.set(keyword, more[keyword])
 	}
 	return o
 }
@@ -134,7 +152,10 @@ func (s *schemas) shape(fd protoreflect.FieldDescriptor, b api.Bounds) object {
 		if b.MinItems > 0 {
 			o = o.set("minItems", b.MinItems)
 		}
-		return o.set("maxItems", b.MaxItems)
+		if o = o.set("maxItems", b.MaxItems); b.Unique {
+			o = o.set("uniqueItems", true)
+		}
+		return o
 	}
 	return s.single(fd, b)
 }
