@@ -151,13 +151,14 @@ type Report struct {
 	ToldAgain int `json:"told_again"`
 	MostAgain int `json:"most_again"`
 	// Resent counts messages that were sent again after their acknowledgement, Joined
-	// the joins, Recalled the recalls Edited the edits and Reacted the reactions that were answered, Facts the other answers
+	// the joins, Recalled the recalls Edited the edits, Reacted the reactions and Replied the replies that were answered, Facts the other answers
 	// over HTTP.
 	Resent   int `json:"resent"`
 	Joined   int `json:"joined"`
 	Recalled int `json:"recalled"`
 	Edited   int `json:"edited"`
 	Reacted  int `json:"reacted"`
+	Replied  int `json:"replied"`
 	Facts    int `json:"facts"`
 	// Returned counts how often the server was put back, WentBack the messages that
 	// were acknowledged and are not there for that alone: nobody counts on them.
@@ -260,6 +261,8 @@ type checker struct {
 	// reacts are those that react.
 	reacts map[place]bool
 	edits  map[place]edits
+	// takenBack are the messages and replies of which an entry says so.
+	takenBack map[place]bool
 }
 
 // Check holds a run against the invariants.
@@ -298,6 +301,7 @@ func check(run Run) *Report {
 	c.checkAmendments()
 	c.checkEdits()
 	c.checkReactions()
+	c.checkReplies()
 	c.checkLines()
 	c.checkRealTime()
 	c.checkSenderOrder()
@@ -361,7 +365,7 @@ func (c *checker) collectSends() {
 func (c *checker) count(k Kind) {
 	r := c.report
 	n := map[Kind]*int{
-		Connected: &r.Connects, Applied: &r.Applied, Started: &r.Started, Resent: &r.Resent, Joined: &r.Joined, Recalled: &r.Recalled, Edited: &r.Edited, Reacted: &r.Reacted, Answered: &r.Facts,
+		Connected: &r.Connects, Applied: &r.Applied, Started: &r.Started, Resent: &r.Resent, Joined: &r.Joined, Recalled: &r.Recalled, Edited: &r.Edited, Reacted: &r.Reacted, Replied: &r.Replied, Answered: &r.Facts,
 		Reset: &r.Resets,
 	}[k]
 	if n != nil {

@@ -120,6 +120,7 @@ func (c *checker) checkAmendments() {
 		}
 	}
 	recalls := map[place]uint64{} // the entry that says so
+	c.takenBack = map[place]bool{}
 	for conversation, amends := range c.amends {
 		for seq, target := range amends {
 			if p := (place{conversation: conversation, seq: seq}); c.isEdits[p] || c.reacts[p] {
@@ -127,6 +128,7 @@ func (c *checker) checkAmendments() {
 			}
 			of := place{conversation: conversation, seq: target}
 			recalls[of] = max(recalls[of], seq)
+			c.takenBack[of] = true
 		}
 	}
 	for _, v := range c.views {

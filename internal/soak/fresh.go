@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+
+	"google.golang.org/protobuf/proto"
 
 	skein "github.com/skein-im/skein/sdk/go"
 	"github.com/skein-im/skein/wire"
@@ -83,6 +86,46 @@ func ReadFresh(ctx context.Context, baseURL, token, user string) (View, error) {
 			}
 			from = page.LastSeq + 1
 		}
+		if err := readThreads(ctx, baseURL, token, st.Conversation, &v); err != nil {
+			return v, fmt.Errorf("threads of %s: %w", st.Conversation, err)
+		}
 	}
 	return v, nil
+}
+
+// readThreads reads all threads of a conversation, in pages that are smaller than most.
+func readThreads(ctx context.Context, baseURL, token, conversation string, v *View) error {
+	if strings.HasPrefix(conversation, "me:") {
+		return nil
+	}
+	ask := func(method string, req, resp proto.Message) error {
+		return patiently(ctx, func() error { return skein.Post(ctx, baseURL, messageService+method, token, req, resp) })
+	}
+	for cursor := ""; ; {
+		var list wire.ListThreadsResponse
+		if err := ask("ListThreads", &wire.ListThreadsRequest{Conversation: conversation, Cursor: cursor, Limit: 20}, &list); err != nil {
+			return err
+		}
+		for _, t := range list.Threads {
+			told := ThreadView{Root: EntryOf(t.Root)}
+			for before := uint64(0); ; {
+				var page wire.ListThreadResponse
+				if err := ask("ListThread", &wire.ListThreadRequest{Conversation: conversation, Seq: t.Root.Seq, Before: before, Limit: 3}, &page); err != nil {
+					return err
+				}
+				var replies []Entry
+				for _, e := range page.Entries {
+					replies = append(replies, EntryOf(e))
+				}
+				told.Replies = append(replies, told.Replies...)
+				if before = page.Next; before == 0 {
+					break
+				}
+			}
+			v.Threads = append(v.Threads, told)
+		}
+		if cursor = list.Next; cursor == "" {
+			return nil
+		}
+	}
 }

@@ -86,6 +86,8 @@ const (
 	Edited  Kind = "edited"
 	// Reacted: it was answered that the user Of reacted to the message Seq, or took it back.
 	Reacted Kind = "reacted"
+	// Replied: it was answered that the user Of said the message ID, as Count, in the thread of Seq.
+	Replied Kind = "replied"
 	// Asked: over HTTP, the fact Of is about to be given a value, Code or Seq;
 	// Answered: the server said that it has it; Read: it was asked for at Since and
 	// told. Each fact has one writer, which gives it one value at a time.
@@ -141,6 +143,12 @@ type Entry struct {
 	// Joined and Left are members that came or went with this entry.
 	Joined []string `json:"j,omitempty"`
 	Left   []string `json:"l,omitempty"`
+	// Thread is the root of the thread that a reply is in, also of one that stands in the
+	// conversation's line as well; Says is what a reply says, HashRecalled if it was taken
+	// back; Replies is how many a root says that its thread has.
+	Thread  uint64 `json:"th,omitempty"`
+	Says    string `json:"sa,omitempty"`
+	Replies int    `json:"re,omitempty"`
 	// pos and stored are what a device proves its history by.
 	pos    uint64
 	stored int64
@@ -175,6 +183,14 @@ type View struct {
 	Timeline  string     `json:"timeline"`
 	Standings []Standing `json:"standings"`
 	Entries   []Entry    `json:"entries"`
+	// Threads are read by fresh views.
+	Threads []ThreadView `json:"threads,omitempty"`
+}
+
+// ThreadView is a thread as its reader is told it.
+type ThreadView struct {
+	Root    Entry   `json:"root"`
+	Replies []Entry `json:"replies"`
 }
 
 // The sources of views.
@@ -208,6 +224,10 @@ const voteOn = "vote on "
 // goes on with a streamed message.
 const pinOf, partOf = "pin of ", "part of "
 
+// replyIn begins the hash of a message in a thread that does not stand in the conversation's
+// line. What it says is Entry.Says.
+const replyIn = "reply in "
+
 // streamedType is the type of messages that grow. Their hash says nothing of their content:
 // a fact of the clerk's does (clerk_more.go).
 const streamedType = "im.skein.soak.streamed"
@@ -215,7 +235,7 @@ const streamedType = "im.skein.soak.streamed"
 // leavesWords tells from an amendment's hash that its target says what it said before, or
 // that nothing is known of it from the hash.
 func leavesWords(hash string) bool {
-	return slices.ContainsFunc([]string{reactTo, voteOn, pinOf, partOf}, func(prefix string) bool { return strings.HasPrefix(hash, prefix) })
+	return slices.ContainsFunc([]string{reactTo, voteOn, pinOf, partOf, replyIn}, func(prefix string) bool { return strings.HasPrefix(hash, prefix) })
 }
 
 // totalsOf are how many reacted with what.
@@ -282,6 +302,17 @@ func EntryOf(e *wire.Entry) Entry {
 			counts[r.Reaction] = int(r.Count)
 		}
 		out.Totals = totalsOf(counts)
+		out.Thread, out.Replies = e.GetThread(), int(e.GetReplies().GetCount())
+	}
+	reply := e.GetKind() == wire.EntryKind_ENTRY_KIND_THREAD_REPLY
+	if reply {
+		out.Thread = e.GetTarget()
+	}
+	if out.Thread != 0 {
+		if out.Says = HashRecalled; !e.GetRecalled() {
+			out.Says = ContentHash(out.Conversation, out.Sender, e.GetContent(), e.GetReplyTo())
+		}
+		out.Replies = 0 // of a reply that is told, what its root comes to
 	}
 	switch ev := e.GetEvent(); {
 	case e.GetKind() == wire.EntryKind_ENTRY_KIND_REACTION:
@@ -293,6 +324,8 @@ func EntryOf(e *wire.Entry) Entry {
 		out.Hash = fmt.Sprintf("%s%d", pinOf, e.GetTarget())
 	case e.GetKind() == wire.EntryKind_ENTRY_KIND_STREAM:
 		out.Hash = fmt.Sprintf("%s%d", partOf, e.GetTarget())
+	case reply:
+		out.Hash = fmt.Sprintf("%s%d", replyIn, e.GetTarget())
 	case ev == nil && !out.Message:
 		out.Hash = fmt.Sprintf("entry %d of %d", e.GetKind(), e.GetTarget())
 		if e.GetKind() == wire.EntryKind_ENTRY_KIND_EDIT {

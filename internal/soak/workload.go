@@ -232,7 +232,7 @@ func (w *World) makeGroups(ctx context.Context) {
 	}
 }
 
-// takeBack recalls messages, edits others, and has users react to them.
+// takeBack recalls messages, edits others, and has users react and reply to them.
 func (w *World) takeBack(ctx context.Context) {
 	rng := rand.New(rand.NewPCG(w.plan.Seed, 1<<33))
 	for {
@@ -244,24 +244,33 @@ func (w *World) takeBack(ctx context.Context) {
 		if !ok {
 			continue
 		}
-		switch rng.IntN(6) {
+		switch rng.IntN(9) {
 		case 0, 1:
 			w.edit(ctx, rng, p, s)
 			continue
 		case 2, 3, 4:
 			w.react(ctx, rng, s)
 			continue
+		case 5, 6, 7:
+			w.reply(ctx, rng, s)
+			p.keep(s) // there may be more replies, and it may be taken back
+			continue
 		}
-		rec := Record{Kind: Recalling, Conversation: s.conversation, Seq: s.seq, Timeline: s.timeline, Of: p.id}
-		w.clerk.h.Add(rec)
-		var resp wire.RecallMessageResponse
-		req := &wire.RecallMessageRequest{Conversation: s.conversation, Seq: s.seq}
-		if err := w.call(ctx, p.token, messageService+"RecallMessage", req, &resp); err != nil {
-			continue // perhaps it was; that the sender left the group is an answer too
-		}
-		rec.Kind, rec.Count = Recalled, resp.Seq
-		w.clerk.h.Add(rec)
+		w.withdraw(ctx, p, s)
 	}
+}
+
+// withdraw has a user take back what they said.
+func (w *World) withdraw(ctx context.Context, p *person, s spot) {
+	rec := Record{Kind: Recalling, Conversation: s.conversation, Seq: s.seq, Timeline: s.timeline, Of: p.id}
+	w.clerk.h.Add(rec)
+	var resp wire.RecallMessageResponse
+	req := &wire.RecallMessageRequest{Conversation: s.conversation, Seq: s.seq}
+	if err := w.call(ctx, p.token, messageService+"RecallMessage", req, &resp); err != nil {
+		return // perhaps it was; that the sender left the group is an answer too
+	}
+	rec.Kind, rec.Count = Recalled, resp.Seq
+	w.clerk.h.Add(rec)
 }
 
 // edit has a message say something else. Some edits are asked for twice, with one id, as
@@ -295,6 +304,34 @@ func (w *World) react(ctx context.Context, rng *rand.Rand, s spot) {
 		var resp wire.ReactToMessageResponse
 		if err := w.call(ctx, p.token, messageService+"ReactToMessage", req, &resp); err == nil && resp.Seq > 0 {
 			w.clerk.h.Add(Record{Kind: Reacted, Conversation: s.conversation, Seq: s.seq, Count: resp.Seq, Timeline: s.timeline, Of: p.id})
+		}
+	}
+}
+
+// reply has some users say something in a message's thread, now and then in the
+// conversation's line as well. Some replies are asked for twice, with one id, which is one
+// reply; some are taken back. Who is no member is refused.
+func (w *World) reply(ctx context.Context, rng *rand.Rand, s spot) {
+	for range 1 + rng.IntN(4) {
+		p := w.users[rng.IntN(len(w.users))]
+		id := wire.NewIDSource(nil, nil).Next()
+		content := &wire.Content{Type: "text", Body: &wire.Content_Text{Text: fmt.Sprintf("reply %x", id)}}
+		req := &wire.SendMessageRequest{Conversation: s.conversation, Id: id[:], Content: content, Thread: s.seq, AlsoInMain: rng.IntN(4) == 0}
+		rec := Record{Conversation: s.conversation, ID: hex.EncodeToString(id[:]), Hash: ContentHash(s.conversation, p.id, content, 0), Timeline: s.timeline}
+		if req.AlsoInMain {
+			rec.Kind = Invoked
+			w.clerk.add(p.id, rec)
+		}
+		for range 1 + rng.IntN(2) {
+			var resp wire.SendMessageResponse
+			if err := w.call(ctx, p.token, messageService+"SendMessage", req, &resp); err != nil {
+				continue // perhaps it is there
+			}
+			rec.Kind, rec.Seq, rec.Count, rec.Of = Replied, s.seq, resp.Seq, p.id
+			w.clerk.h.Add(rec)
+		}
+		if rec.Kind == Replied && rng.IntN(4) == 0 {
+			w.withdraw(ctx, p, spot{s.conversation, rec.Count, s.timeline})
 		}
 	}
 }
