@@ -1,6 +1,8 @@
 module github.com/skein-im/skein
 
-go 1.26.8
+go 1.26.0
+
+toolchain go1.26.8
 
 ignore node_modules
 

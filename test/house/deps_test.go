@@ -1,7 +1,10 @@
 package house
 
 import (
+	"bytes"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -85,6 +88,56 @@ func TestPublicPackagesAreLight(t *testing.T) {
 			if m+"/" != module && !slices.Contains(tests, m) {
 				t.Errorf("a test of %s needs %s, which `go mod tidy` then asks of everybody who imports it", name, m)
 			}
+		}
+	}
+}
+
+// TestOutsiderOfTheSDK: a module of somebody else's that imports the Go SDK gets three
+// modules beside Skein into its list, their sums into its go.sum, and needs no newer Go than
+// the least that the SDK's store is compiled with; whatever the server requires.
+func TestOutsiderOfTheSDK(t *testing.T) {
+	dir := t.TempDir()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const language = "go 1.26.0"
+	for name, text := range map[string]string{
+		"go.mod":  "module example.com/client\n\n" + language + "\n\nrequire github.com/skein-im/skein v0.0.0\n\nreplace github.com/skein-im/skein => " + root + "\n",
+		"main.go": "package main\n\nimport _ \"github.com/skein-im/skein/sdk/go\"\n\nfunc main() {}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command("go", "list", "-mod=mod", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", ".")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOPROXY=off", "GOSUMDB=off", "GOWORK=off", "GOTOOLCHAIN=local") // nothing that is not here yet may be needed
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, stderr.Bytes())
+	}
+	want := append([]string{"example.com/client", strings.TrimSuffix(module, "/")}, ofClient...)
+	slices.Sort(want)
+	if got := slices.Compact(slices.Sorted(slices.Values(strings.Fields(string(out))))); !slices.Equal(got, want) {
+		t.Errorf("it is built of %q, want %q", got, want)
+	}
+	read := func(name string) string {
+		t.Helper()
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	if mod := read("go.mod"); !strings.Contains(mod, "\n"+language+"\n") || strings.Count(mod, "// indirect") != len(ofClient) {
+		t.Errorf("its go.mod became:\n%s", mod)
+	}
+	for line := range strings.Lines(read("go.sum")) {
+		if m, _, _ := strings.Cut(line, " "); !slices.Contains(ofClient, m) {
+			t.Errorf("its go.sum names %s", m)
 		}
 	}
 }
