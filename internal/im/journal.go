@@ -208,6 +208,10 @@ type Pages interface {
 	// engine may end a page early after some thousand of them, but never before it
 	// covers one entry.
 	Page(ctx context.Context, q PageQuery) (Page, error)
+	// ReadAt reads entries of a conversation by their seqs: the i-th is that of seqs[i],
+	// one without a Seq where there is none. It is one question to the store. It may end
+	// early where they come to more than about 1 MiB, but not before the first.
+	ReadAt(ctx context.Context, c ConversationID, seqs []uint64) ([]Entry, error)
 }
 
 // PageQuery names a stretch of a conversation and a direction in it.

@@ -26,6 +26,7 @@ type memJournal struct {
 	appends  int
 	held     int // items that were told to be Locked
 	asked    int // for marks
+	reads    int // questions for entries, but for pages
 	// recallsAsked counts the questions for recalls.
 	recallsAsked int
 	// damaged conversations refuse every append, as one whose end cannot be read.
@@ -193,6 +194,7 @@ func (j *memJournal) Read(_ context.Context, c im.ConversationID, from uint64, b
 	j.once(&j.onRead)
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	j.reads++
 	var got []im.Entry
 	for _, e := range j.entries[c] {
 		if backward && (from == 0 || e.Seq <= from) || !backward && e.Seq >= from {
@@ -207,6 +209,21 @@ func (j *memJournal) Read(_ context.Context, c im.ConversationID, from uint64, b
 		}
 	}
 	return slices.Clone(got), nil
+}
+
+// ReadAt is what im.Pages says; it ends early after a few.
+func (j *memJournal) ReadAt(_ context.Context, c im.ConversationID, seqs []uint64) (out []im.Entry, _ error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.reads++
+	for _, seq := range seqs[:min(len(seqs), 100)] {
+		e := im.Entry{Conversation: c}
+		if list := j.entries[c]; seq > 0 && seq <= uint64(len(list)) {
+			e = list[seq-1]
+		}
+		out = append(out, e)
+	}
+	return out, nil
 }
 
 // Page is what im.Pages says, without its bound on bytes.

@@ -92,16 +92,23 @@ func (s *Service) targetOf(ctx context.Context, c im.ConversationID, seq uint64)
 // repliesOf is how many replies a root has, as what is before an item makes it. Where some
 // may have disappeared they are counted.
 func (s *Service) repliesOf(ctx context.Context, c im.ConversationID, root uint64, state *entrycodec.State, after idOf) (uint64, error) {
-	l, err := s.leftOf(ctx, c)
+	windows, all, err := s.leftBehind(ctx, c, root)
 	if err != nil {
 		return 0, err
 	}
-	m := without(im.Membership{Conversation: c, First: 1}, l.gaps)
-	if m.First <= root || !after.none() {
+	if all || !after.none() {
 		return uint64(state.Told.GetReplies().GetCount()), nil
 	}
-	n, _, err := s.countReplies(ctx, c, root, append(m.Earlier[:len(m.Earlier):len(m.Earlier)], im.Window{First: m.First}))
+	n, _, err := s.countReplies(ctx, c, root, windows)
 	return n, err
+}
+
+// leftBehind is what is left of a conversation, whoever reads it; all: nothing behind a root
+// is gone.
+func (s *Service) leftBehind(ctx context.Context, c im.ConversationID, root uint64) (windows []im.Window, all bool, err error) {
+	l, err := s.leftOf(ctx, c)
+	m := without(im.Membership{Conversation: c, First: 1}, l.gaps)
+	return append(m.Earlier[:len(m.Earlier):len(m.Earlier)], im.Window{First: m.First}), m.First <= root, err
 }
 
 // leaveThread has the recall of a reply change its root in the same step: one reply less.
@@ -205,27 +212,20 @@ func threadSpans(c im.ConversationID, label string, after, until uint64, windows
 	return spans
 }
 
-// recount makes a root say how many replies its reader can read, where some of them have
-// disappeared or were said while they were no member.
+// recount makes a root say how many replies there are where some of them have disappeared. It
+// is the same number for all readers, as what is pushed is: also what was said while one was
+// no member is in it.
 func (r *reading) recount(ctx context.Context, e *im.Entry) error {
 	if e.Recalled || !entrycodec.HasReplies(e.Body) {
 		return nil
 	}
-	if r.m.Conversation == "" { // of a list of entries from anywhere
-		_, m, err := r.s.headAs(ctx, r.user, e.Conversation)
-		if err != nil {
-			return err
-		}
-		return (&reading{s: r.s, user: r.user, m: m}).recount(ctx, e)
+	if r.m.Conversation != "" && r.m.Until == 0 && r.m.First <= e.Seq {
+		return nil // nothing behind it is gone
 	}
-	if r.m.First <= e.Seq {
-		return nil
-	}
-	earlier, err := r.earlier(ctx)
-	if err != nil {
+	windows, all, err := r.s.leftBehind(ctx, e.Conversation, e.Seq)
+	if err != nil || all {
 		return err
 	}
-	windows := append(earlier[:len(earlier):len(earlier)], im.Window{First: r.m.First, Until: r.m.Until})
 	n, last, err := r.s.countReplies(ctx, e.Conversation, e.Seq, windows)
 	if err != nil {
 		return err

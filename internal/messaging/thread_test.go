@@ -2,7 +2,6 @@ package messaging
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -522,61 +521,43 @@ func TestReplyInMain(t *testing.T) {
 	}
 }
 
-// The list has the thread first that was replied to last, in pages of every size, of one
-// conversation and of all; one that moves up between two pages is told no second time, and
-// behind the thousand with the newest roots the others follow.
-func TestThreadsByLastReply(t *testing.T) {
+// The root says the same number to all: who was no member for a while, or is none any more,
+// is told those replies too that are not theirs to read, as the pushes count them.
+func TestRepliesOfSeveralWindows(t *testing.T) {
 	w := newWorld(t, ticking())
 	g := im.Group("g")
 	w.members.add("alice", im.Membership{Conversation: g, First: 1})
-	list := func(c im.ConversationID, page int, between func(n int)) (got []uint64) {
-		t.Helper()
-		for cursor, n := "", 0; ; n++ {
-			all, next, err := w.Threads(t.Context(), im.Actor{User: "alice"}, c, cursor, page)
-			if err != nil || len(all) > page {
-				t.Fatalf("%d in a page of %d, %v", len(all), page, err)
-			}
-			for i := range all {
-				got = append(got, all[i].Root.Seq)
-			}
-			if cursor = next; next == "" {
-				return got
-			}
-			between(n)
+	root := w.say("alice", g, "root")
+	first := w.reply("alice", g, root, "one")
+	away := w.reply("alice", g, root, "two")
+	back := w.reply("alice", g, root, "three")
+	w.members.add("bob", im.Membership{Conversation: g, First: back, Earlier: []im.Window{{First: 1, Until: first}}})
+	w.members.add("carol", im.Membership{Conversation: g, First: 1, Until: away})
+	for u, texts := range map[im.UserID]string{"alice": "one two three", "bob": "one three", "carol": "one two"} {
+		if th, got := w.thread(u, g, root, 9); got != texts || countOf(t, th.Root.Body) != 3 {
+			t.Errorf("%s is told %q of %d", u, got, countOf(t, th.Root.Body))
+		}
+		if n := w.told(u, g, root).GetReplies().GetCount(); n != 3 {
+			t.Errorf("%s reads that there are %d", u, n)
 		}
 	}
-	none := func(int) {}
-	if got := list(g, 1, none); len(got) != 0 {
-		t.Fatalf("%v", got)
-	}
-	var roots []uint64
-	for range 4 {
-		roots = append(roots, w.say("alice", g, "root"))
-	}
-	for _, i := range []int{2, 0, 3, 1, 0} {
-		w.reply("alice", g, roots[i], "a")
-	}
-	want := []uint64{roots[0], roots[1], roots[3], roots[2]}
-	for _, page := range []int{1, 2, 3, 4, 9} {
-		for _, c := range []im.ConversationID{g, ""} {
-			if got := list(c, page, none); !slices.Equal(got, want) {
-				t.Errorf("%q, pages of %d: %v, want %v", c, page, got, want)
-			}
+	w.recall("alice", g, away)
+	for _, u := range []im.UserID{"alice", "bob", "carol"} {
+		if n := w.told(u, g, root).GetReplies().GetCount(); n != 2 {
+			t.Errorf("%s reads that there are %d", u, n)
 		}
 	}
-	if got := list(g, 2, func(n int) { w.reply("alice", g, roots[0], "up") }); !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
+	var pushed wire.Entry
+	if err := entrycodec.Decode(w.lastDelivered().Body, &pushed); err != nil || pushed.GetReplies().GetCount() != 2 {
+		t.Errorf("pushed: %v, %v", &pushed, err)
 	}
-	if got := list(g, 2, func(n int) { w.reply("alice", g, roots[2], "up") }); !slices.Equal(got, want[:3]) {
-		t.Errorf("%v, want %v", got, want[:3])
+}
+
+func countOf(t *testing.T, body []byte) uint32 {
+	t.Helper()
+	var e wire.Entry
+	if err := entrycodec.Decode(body, &e); err != nil {
+		t.Fatal(err)
 	}
-	// Beyond what is compared: the oldest roots come last, whoever replies there.
-	for range threadsOrdered {
-		w.reply("alice", g, w.say("alice", g, "root"), "a")
-	}
-	w.reply("alice", g, roots[1], "again")
-	got := list(g, 200, none)
-	if len(got) != threadsOrdered+4 || !slices.Equal(got[threadsOrdered:], []uint64{roots[3], roots[2], roots[1], roots[0]}) {
-		t.Errorf("%d, the last ones %v", len(got), got[max(0, len(got)-4):])
-	}
+	return e.GetReplies().GetCount()
 }

@@ -143,29 +143,64 @@ func (s *Service) newestIn(ctx context.Context, spans []im.LabelSpan, limit int)
 // replies reads a page of replies, of which those with the greatest seqs are told first and
 // the page is ascending.
 func (r *reading) replies(ctx context.Context, seqs []uint64, limit int) (page []im.Entry, next uint64, err error) {
-	bytes := maxListBytes
-	for i, seq := range seqs {
-		if i == limit {
-			return page, page[0].Seq, nil
+	defer func() { slices.Reverse(page) }()
+	if len(seqs) > limit {
+		seqs, next = seqs[:limit], seqs[limit-1]
+	}
+	for bytes := maxListBytes; len(seqs) > 0; {
+		got, err := r.s.pages.ReadAt(ctx, r.m.Conversation, seqs)
+		if err == nil {
+			err = thereIs(got, seqs)
 		}
-		e, err := r.s.entryAt(ctx, r.m.Conversation, seq)
 		if err != nil {
 			return nil, 0, err
 		}
-		if e.Recalled || len(e.Body) == 0 { // since it was looked for
-			continue
+		for i := range got {
+			e := &got[i]
+			if e.Recalled || len(e.Body) == 0 { // since it was looked for
+				continue
+			}
+			if r.deleted.Has(e.Seq) {
+				blank(e)
+			} else if err := r.present(ctx, e); err != nil {
+				return nil, 0, err
+			}
+			if bytes -= len(e.Body) + entryOverhead; bytes < 0 && len(page) > 0 {
+				return page, page[len(page)-1].Seq, nil
+			}
+			page = append(page, *e)
 		}
-		if r.deleted.Has(seq) {
-			blank(&e)
-		} else if err := r.present(ctx, &e); err != nil {
-			return nil, 0, err
-		}
-		if bytes -= len(e.Body) + entryOverhead; bytes < 0 && len(page) > 0 {
-			return page, page[0].Seq, nil
-		}
-		page = slices.Insert(page, 0, e)
+		seqs = seqs[len(got):]
 	}
-	return page, 0, nil
+	return page, next, nil
+}
+
+// thereIs checks that the journal has read what it names itself.
+func thereIs(got []im.Entry, seqs []uint64) error {
+	for i := range got {
+		if got[i].Seq != seqs[i] {
+			return im.Errorf(im.CodeInternal, "entry %d of a conversation is missing", seqs[i])
+		}
+	}
+	if len(got) == 0 && len(seqs) > 0 {
+		return im.Errorf(im.CodeInternal, "entry %d of a conversation is not read", seqs[0])
+	}
+	return nil
+}
+
+// entriesAt reads all of some entries, one without a Seq where there is none.
+func (s *Service) entriesAt(ctx context.Context, c im.ConversationID, seqs []uint64) (all []im.Entry, err error) {
+	for len(all) < len(seqs) {
+		got, err := s.pages.ReadAt(ctx, c, seqs[len(all):])
+		if err != nil {
+			return nil, err
+		}
+		if len(got) == 0 {
+			return nil, im.Errorf(im.CodeInternal, "entry %d of a conversation is not read", seqs[len(all)])
+		}
+		all = append(all, got...)
+	}
+	return all, nil
 }
 
 // threadsAs tells threads of a conversation as their reader has them.
@@ -269,15 +304,18 @@ func (s *Service) followed(ctx context.Context, u im.UserID, after mention, limi
 		if isNote(c) || marks[i].Mine == "" {
 			continue
 		}
+		var roots []uint64
 		for t := range s.mine(&marks[i], c).Threads.All() {
-			if t.Follow != im.FollowYes {
-				continue
+			if t.Follow == im.FollowYes {
+				roots = append(roots, t.Root)
 			}
-			e, err := s.entryAt(ctx, c, t.Root)
-			if err != nil || e.Recalled {
-				continue // it is gone, or cannot be read: whoever opens it is told
-			}
-			if m := (mention{c, e.Seq, e.Pos}); after.seq == 0 || newerMention(m, after) > 0 {
+		}
+		entries, err := s.entriesAt(ctx, c, roots)
+		if err != nil {
+			continue // it cannot be read: whoever opens it is told
+		}
+		for _, e := range entries {
+			if m := (mention{c, e.Seq, e.Pos}); e.Seq > 0 && !e.Recalled && (after.seq == 0 || newerMention(m, after) > 0) {
 				found = append(found, m)
 			}
 		}
@@ -293,18 +331,17 @@ func (s *Service) threadsAt(ctx context.Context, u im.UserID, found []mention) (
 	if err != nil {
 		return nil, err
 	}
-	var roots []im.Entry
-	for _, m := range found {
-		root, err := s.threadRoot(ctx, u, m.c, m.seq, false)
-		if im.CodeOf(err) == im.CodeNotFound {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if !root.Recalled && root.Seq >= mine.ClearedBelow {
-			roots = append(roots, root)
-		}
+	seqs := make([]uint64, len(found))
+	for i := range found {
+		seqs[i] = found[i].seq
 	}
+	roots, err := s.entriesAt(ctx, r.m.Conversation, seqs)
+	if err != nil {
+		return nil, err
+	}
+	roots = slices.DeleteFunc(roots, func(e im.Entry) bool {
+		theirs := slices.ContainsFunc(windows, func(w im.Window) bool { return w.First <= e.Seq && e.Seq <= w.Until })
+		return !theirs || e.Kind != im.EntryMessage || e.Root() != 0 || e.Recalled
+	})
 	return s.threadsAs(ctx, r, windows, mine, roots)
 }

@@ -72,6 +72,7 @@ func Run(t *testing.T, h Harness) {
 		{"AmendRefused", testAmendRefused},
 		{"Pages", testPages},
 		{"PagesOfManyAmendments", testPagesMany},
+		{"ReadAt", testReadAt},
 		{"Recalled", testRecalled},
 		{"Labels", testLabels},
 		{"Threads", testThreads},

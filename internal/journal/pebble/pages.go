@@ -43,6 +43,27 @@ func (j *Journal) Page(ctx context.Context, q im.PageQuery) (im.Page, error) {
 	return p, nil
 }
 
+// ReadAt reads entries by their seqs.
+func (j *Journal) ReadAt(ctx context.Context, c im.ConversationID, seqs []uint64) ([]im.Entry, error) {
+	entries := make([]im.Entry, 0, len(seqs))
+	size := 0
+	for _, seq := range seqs {
+		e := im.Entry{Conversation: c}
+		got, err := j.Read(ctx, c, seq, false, 1)
+		if err != nil {
+			return nil, err
+		}
+		if len(got) > 0 && got[0].Seq == seq {
+			e = got[0]
+		}
+		if size += entrySize(&e); size > readBytes && len(entries) > 0 {
+			break
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
 // pageReader gathers a page.
 type pageReader struct {
 	j *Journal

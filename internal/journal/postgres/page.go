@@ -99,6 +99,30 @@ func (j *Journal) Page(ctx context.Context, q im.PageQuery) (im.Page, error) {
 	return v.page(), nil
 }
 
+// ReadAt reads entries by their seqs.
+func (j *Journal) ReadAt(ctx context.Context, c im.ConversationID, seqs []uint64) ([]im.Entry, error) {
+	if len(seqs) == 0 {
+		return nil, nil
+	}
+	if err := j.enter(); err != nil {
+		return nil, err
+	}
+	defer j.life.RUnlock()
+	v := view{rows: make(map[uint64]*im.Entry, len(seqs))}
+	if err := j.readTouched(ctx, c, seqs, &v); err != nil {
+		return nil, err
+	}
+	entries := make([]im.Entry, 0, len(seqs))
+	for _, seq := range seqs {
+		e := v.rows[seq]
+		if e == nil { // it, and what is behind it, would be too much
+			break
+		}
+		entries = append(entries, *e)
+	}
+	return entries, nil
+}
+
 // look asks what is in the stretch.
 func (j *Journal) look(ctx context.Context, q im.PageQuery, v *view) error {
 	stmt := stmtPageUp

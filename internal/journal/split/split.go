@@ -112,6 +112,11 @@ func (j *Journal) Page(ctx context.Context, q im.PageQuery) (im.Page, error) {
 	return j.of(q.Conversation).Page(ctx, q)
 }
 
+// ReadAt is the shard's.
+func (j *Journal) ReadAt(ctx context.Context, c im.ConversationID, seqs []uint64) ([]im.Entry, error) {
+	return j.of(c).ReadAt(ctx, c, seqs)
+}
+
 // UserMarks is the user's shard's.
 func (j *Journal) UserMarks(ctx context.Context, u im.UserID) ([]im.Mark, error) {
 	return j.shards[j.userPlace(u)].Engine.UserMarks(ctx, u)
