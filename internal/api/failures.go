@@ -88,7 +88,7 @@ func ownFailures() map[string][]im.Code {
 	say("MessageService", one(im.CodeSlowMode), "SendMessage", "ForwardMessages")
 	say("MessageService", one(im.CodeNotFound), "ScheduleMessage", "ChangeScheduled", "CancelScheduled")
 	say("MessageService", one(im.CodeNotContact), "ScheduleMessage")
-	say("MessageService", one(im.CodeTooLate), "ChangeScheduled", "CancelScheduled")
+	say("MessageService", one(im.CodeTooLate), "ScheduleMessage", "ChangeScheduled", "CancelScheduled")
 	say("MessageService", one(im.CodeTooLate), "SendMessage", "RecallMessage", "EditMessage", "ReactToMessage", "VoteInPoll", "EndPoll", "PinMessage", "ForwardMessages", "StreamMessage")
 	say("AdminService", one(im.CodeNotFound), "InspectGroup", "SetGroupOwner", "CloseGroup", "GetReport", "DecideReport", "TakeBackMessage")
 	say("MessageService", one(im.CodeNotFound, im.CodeTooLate), "ReportMessage")

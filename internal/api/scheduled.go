@@ -38,19 +38,39 @@ func (c *Calls) scheduleMessage(ctx context.Context, actor im.Actor, r *wire.Sch
 	if err := c.sayable(ctx, actor, &msg); err != nil {
 		return nil, err
 	}
+	if err := c.repliesLater(ctx, actor, &msg); err != nil {
+		return nil, err
+	}
 	if err := c.Later.Schedule(ctx, actor.User, msg, at); err != nil {
 		return nil, err
 	}
 	return &wire.ScheduleMessageResponse{Id: id}, nil
 }
 
+// repliesLater looks whether the root of a reply that is sent later is there, and the
+// actor's to read. What it is by then is decided when the reply is sent.
+func (c *Calls) repliesLater(ctx context.Context, actor im.Actor, m *im.Message) error {
+	if m.Target == 0 {
+		return nil
+	}
+	e, err := c.Lists.Entry(ctx, actor, m.Conversation, m.Target)
+	switch {
+	case im.CodeOf(err) == im.CodeNotFound:
+		return at("message.thread", err)
+	case err != nil:
+		return err
+	case !e.Kind.Said():
+		return at("message.thread", im.Errorf(im.CodeNotFound, "there is no such message"))
+	case e.Recalled && e.Root() == 0: // below a reply that was taken back it goes to the root
+		return at("message.thread", im.Errorf(im.CodeTooLate, "the message was taken back"))
+	}
+	return nil
+}
+
 // notLater refuses what a message that is sent later cannot say.
 func notLater(m *wire.SendMessageRequest) error {
 	if m.GetStreaming() {
 		return im.Wrong("message.streaming", "must not be said of a message that is sent later")
-	}
-	if m.GetThread() != 0 {
-		return im.Wrong("message.thread", "must not be said of a message that is sent later")
 	}
 	return nil
 }
@@ -88,6 +108,9 @@ func (c *Calls) changeScheduled(ctx context.Context, actor im.Actor, r *wire.Cha
 			return nil, im.In("message", err)
 		}
 		if err := c.sayable(ctx, actor, &now); err != nil {
+			return nil, err
+		}
+		if err := c.repliesLater(ctx, actor, &now); err != nil {
 			return nil, err
 		}
 		msg = &now
@@ -142,7 +165,7 @@ func scheduled(s *im.Scheduled) *wire.Scheduled {
 	out := &wire.Scheduled{
 		Message: &wire.SendMessageRequest{
 			Conversation: string(m.Conversation), Id: m.ID[:], Content: e.Content, ReplyTo: e.ReplyTo, Mentions: e.Mentions, Extra: e.Extra, Poll: e.Poll, GroupMention: e.GroupMention, Silent: e.Silent, NoPreview: e.NoPreview,
-			Media: entrycodec.MediaIDs(m.Body),
+			Media: entrycodec.MediaIDs(m.Body), Thread: m.Target, AlsoInMain: m.Target != 0 && m.Kind == im.EntryMessage,
 		},
 		AtMs: contract.Millis(s.At), CreatedAtMs: contract.Millis(s.Created), State: wire.ScheduledState(s.State),
 	}

@@ -11,21 +11,32 @@ import (
 	"github.com/skein-im/skein/internal/im"
 )
 
-const scheduledColumns = "user_id, id, conversation, at, created_at, reply_to, body, hash, state, code, reason"
+const scheduledColumns = "user_id, id, conversation, at, created_at, reply_to, body, hash, state, code, reason, thread, also_in_main"
 
 func scanScheduled(row interface{ Scan(...any) error }) (s im.Scheduled, err error) {
 	var id []byte
-	var at, created, reply, hash, state int64
+	var at, created, reply, hash, state, thread, also int64
 	m := &s.Message
-	if err := row.Scan(&s.User, &id, &m.Conversation, &at, &created, &reply, &m.Body, &hash, &state, &s.Code, &s.Text); err != nil {
+	if err := row.Scan(&s.User, &id, &m.Conversation, &at, &created, &reply, &m.Body, &hash, &state, &s.Code, &s.Text, &thread, &also); err != nil {
 		return s, err
 	}
 	if len(id) != len(m.ID) {
 		return s, fmt.Errorf("directory: a scheduled message of %s has an id of %d bytes", s.User, len(id))
 	}
 	m.ID, m.Kind, m.ReplyTo, m.Hash = im.MessageID(id), im.EntryMessage, uint64(reply), uint64(hash)
+	if m.Target = uint64(thread); m.Target != 0 && also == 0 {
+		m.Kind = im.EntryReply
+	}
 	s.At, s.Created, s.State = timeOf(at), timeOf(created), im.ScheduledState(state)
 	return s, nil
+}
+
+// alsoInMain is 1 where a message of a thread stands in the conversation's own line as well.
+func alsoInMain(m *im.Message) int64 {
+	if m.Target != 0 && m.Kind == im.EntryMessage {
+		return 1
+	}
+	return 0
 }
 
 func scheduledOf(tx *writeTx, u im.UserID, id im.MessageID) (im.Scheduled, error) {
@@ -64,8 +75,8 @@ func (d *DB) Schedule(ctx context.Context, s im.Scheduled, most int, notice im.P
 			return im.Errorf(im.CodeTooLarge, "%d messages are scheduled; at most %d are allowed", n, most)
 		}
 		m := &s.Message
-		_, err = tx.Exec("INSERT INTO scheduled ("+scheduledColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, '', '')",
-			s.User, m.ID[:], m.Conversation, msOf(s.At), msOf(s.Created), int64(m.ReplyTo), m.Body, int64(m.Hash), int64(im.ScheduledWaiting))
+		_, err = tx.Exec("INSERT INTO scheduled ("+scheduledColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, '', '', $10, $11)",
+			s.User, m.ID[:], m.Conversation, msOf(s.At), msOf(s.Created), int64(m.ReplyTo), m.Body, int64(m.Hash), int64(im.ScheduledWaiting), int64(m.Target), alsoInMain(m))
 		if err != nil {
 			return err
 		}
@@ -100,8 +111,8 @@ func (d *DB) ChangeScheduled(ctx context.Context, u im.UserID, id im.MessageID, 
 		if was.State == s.State && msOf(was.At) == msOf(s.At) && was.Message.ReplyTo == m.ReplyTo && was.Message.Hash == m.Hash && bytes.Equal(was.Message.Body, m.Body) {
 			return nil // the same once more: nothing changed, nobody is told
 		}
-		_, err = tx.Exec("UPDATE scheduled SET at = $3, reply_to = $4, body = $5, hash = $6, state = $7, code = '', reason = '' WHERE user_id = $1 AND id = $2",
-			u, id[:], msOf(s.At), int64(m.ReplyTo), m.Body, int64(m.Hash), int64(s.State))
+		_, err = tx.Exec("UPDATE scheduled SET at = $3, reply_to = $4, body = $5, hash = $6, state = $7, thread = $8, also_in_main = $9, code = '', reason = '' WHERE user_id = $1 AND id = $2",
+			u, id[:], msOf(s.At), int64(m.ReplyTo), m.Body, int64(m.Hash), int64(s.State), int64(m.Target), alsoInMain(m))
 		if err != nil {
 			return err
 		}

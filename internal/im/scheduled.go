@@ -16,7 +16,7 @@ const (
 // is scheduled, so however often it is sent, it is one message.
 type Scheduled struct {
 	User    UserID
-	Message Message // of the kind EntryMessage
+	Message Message // of the kind EntryMessage, or EntryReply with its root as Target
 	At      time.Time
 	Created time.Time
 	State   ScheduledState

@@ -47,7 +47,7 @@ func (v *Conversation) said(text string, opts []SendOption) (*wire.SendMessageRe
 	return &wire.SendMessageRequest{
 		Conversation: s.Conversation, Content: s.Content, ReplyTo: s.ReplyTo, Mentions: s.Mentions, Extra: s.Extra, Poll: s.Poll, GroupMention: s.GroupMention, Silent: s.Silent,
 		Streaming: s.Streaming, Media: s.Media, Id: s.Id,
-		NoPreview: s.NoPreview,
+		NoPreview: s.NoPreview, Thread: s.Thread, AlsoInMain: s.AlsoInMain,
 	}, nil
 }
 

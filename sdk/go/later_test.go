@@ -38,11 +38,11 @@ func TestSendLaterSaysAll(t *testing.T) {
 			return &wire.Result{Response: &wire.Result_Body{}}
 		}
 		r.dial()
-		if _, err := r.c.Conversation(dm).SendLater(bg, time.Now().Add(time.Hour), "good morning", Silent(), ReplyTo(3), Mention("bob"), Extra("k", "v"), ContentType("text")); err != nil {
+		if _, err := r.c.Conversation(dm).SendLater(bg, time.Now().Add(time.Hour), "good morning", Silent(), ReplyTo(3), Mention("bob"), Extra("k", "v"), ContentType("text"), InThread(7), AlsoInMain()); err != nil {
 			t.Fatal(err)
 		}
 		m := asked.Message
-		if !m.GetSilent() || m.GetReplyTo() != 3 || len(m.GetMentions()) != 1 || m.GetExtra()["k"] != "v" || m.GetContent().GetText() != "good morning" {
+		if !m.GetSilent() || m.GetReplyTo() != 3 || len(m.GetMentions()) != 1 || m.GetExtra()["k"] != "v" || m.GetContent().GetText() != "good morning" || m.GetThread() != 7 || !m.GetAlsoInMain() {
 			t.Errorf("asked for %v", m)
 		}
 	})

@@ -62,12 +62,42 @@ func scheduled(p *people) {
 		p.ok(err)
 		equal(p, "told of the change", len(p.pending()), before+1)
 	}
+	scheduledReplies(p, one, notice)
 	equal(p, "changed", ids(p.db.ScheduledPage(p.ctx, "a", im.ScheduledPlace{}, 9)), []byte{2, 0, 11})
 	found, err := p.db.Scheduled(p.ctx, "a", id(0))
 	equal(p, "one", ids([]im.Scheduled{found}, err), []byte{0})
 	_, err = p.db.Scheduled(p.ctx, "nobody", id(0))
 	code("another's", err, im.CodeNotFound)
 	scheduledDue(p, id, ids, code, notice)
+}
+
+// scheduledReplies: in which thread a message is to be said is kept, and changed, with it.
+func scheduledReplies(p *people, one func(im.UserID, byte, time.Duration) im.Scheduled, notice func() im.Promise) {
+	p.users("c")
+	s := one("c", 1, time.Hour)
+	for _, want := range []struct {
+		kind   im.EntryKind
+		target uint64
+	}{{im.EntryReply, 1 << 62}, {im.EntryMessage, 12}, {im.EntryMessage, 0}, {im.EntryReply, 3}} {
+		before := len(p.pending())
+		s.Message.Kind, s.Message.Target = want.kind, want.target
+		s.Message.Hash++ // the thread is a part of it
+		_, made, err := p.db.Schedule(p.ctx, s, 3, notice())
+		p.ok(err)
+		if !made {
+			_, err = p.db.ChangeScheduled(p.ctx, "c", s.Message.ID, notice(), func(was *im.Scheduled) error {
+				was.Message = s.Message
+				return nil
+			})
+			p.ok(err)
+		}
+		equal(p, "told", len(p.pending()), before+1)
+		kept, err := p.db.Scheduled(p.ctx, "c", s.Message.ID)
+		p.ok(err)
+		equal(p, "kind", kept.Message.Kind, want.kind)
+		equal(p, "thread", kept.Message.Target, want.target)
+	}
+	p.ok(p.db.CancelScheduled(p.ctx, "c", s.Message.ID, notice()))
 }
 
 // scheduledDue is scheduled from when their time comes.

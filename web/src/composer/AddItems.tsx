@@ -10,9 +10,9 @@ export function AddItems({ text, thread, onFiles, onPoll, onLater, onSilent }: O
     <>
       <MenuItem icon={<Paperclip />} onClick={onFiles}>{t`Pictures and files`}</MenuItem>
       {!thread && <MenuItem icon={<ChartBarBig />} onClick={onPoll}>{t`Poll`}</MenuItem>}
-      {(text || !thread) && <MenuLine />}
+      <MenuLine />
       {text && <MenuItem icon={<BellOff />} onClick={onSilent}>{t`Send silently`}</MenuItem>}
-      {!thread && <MenuItem icon={<CalendarClock />} onClick={onLater}>{text ? t`Send later` : t`Scheduled messages`}</MenuItem>}
+      <MenuItem icon={<CalendarClock />} onClick={onLater}>{text ? t`Send later` : t`Scheduled messages`}</MenuItem>
     </>
   )
 }

@@ -180,8 +180,8 @@ function Writing({ conversation, thread }: { conversation: string; thread: numbe
   useDropOnPage(attach, setOver, thread === 0)
   const later = useMemo<Later | undefined>(() => {
     const said = draft.text.trim()
-    return said === "" ? undefined : { conversation, content: { type: "text", text: said }, ...(reply === undefined ? {} : { replyTo: String(reply.seq) }), ...content(said) }
-  }, [draft.text, conversation, reply, content])
+    return said === "" ? undefined : { conversation, content: { type: "text", text: said }, ...(reply === undefined ? {} : { replyTo: String(reply.seq) }), ...(thread === 0 ? {} : { thread: String(thread) }), ...content(said) }
+  }, [draft.text, conversation, reply, thread, content])
   const empty = text.trim() === ""
 
   return (
@@ -206,7 +206,7 @@ function Writing({ conversation, thread }: { conversation: string; thread: numbe
           />
           <EmojiButton onPick={(c) => insert(area, text, setText, c)} onSticker={edit === undefined ? sticker : undefined} />
           {empty && edit === undefined && canRecord() ? <MicButton voice={voice} disabled={slow > 0} /> : (
-            <ContextMenu menu={edit === undefined && <><MenuItem onClick={() => void say(true)}>{t`Send silently`}</MenuItem>{thread === 0 ? <MenuItem onClick={() => setDialog("later")}>{t`Send later`}</MenuItem> : <MenuItem onClick={() => void say(false, true)}>{t`Send to the conversation as well`}</MenuItem>}</>}>
+            <ContextMenu menu={edit === undefined && <><MenuItem onClick={() => void say(true)}>{t`Send silently`}</MenuItem><MenuItem onClick={() => setDialog("later")}>{t`Send later`}</MenuItem>{thread > 0 && <MenuItem onClick={() => void say(false, true)}>{t`Send to the conversation as well`}</MenuItem>}</>}>
               <IconButton label={edit === undefined ? t`Send` : t`Save`} look="primary" disabled={empty || busy || slow > 0} onPointerDown={(e) => e.preventDefault()} onClick={() => void say()}>
                 {busy ? <Spinner small /> : edit !== undefined ? <Check /> : slow > 0 ? <span className={s.slow}>{slow}</span> : <SendHorizontal />}
               </IconButton>
