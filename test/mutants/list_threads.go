@@ -53,6 +53,31 @@ var threads = []Mutant{
 		Package: messagingDir, Test: "TestReplyInMain",
 	},
 	{
+		Name: "gone-replies-told", Breaks: "4.36: the root's count is without replies that have disappeared",
+		Hunks:   []Hunk{{messagingDir + "/thread.go", "if err != nil || all {\n\t\treturn err", "if err != nil || all || !e.Recalled {\n\t\treturn err"}},
+		Package: messagingDir, Test: "TestThreadOfWhatDisappears",
+	},
+	{
+		Name: "a-read-for-each-reply", Breaks: "a page of a thread is one question to the store",
+		Hunks:   []Hunk{{messagingDir + "/threads.go", "r.s.pages.ReadAt(ctx, r.m.Conversation, seqs)", "r.s.pages.ReadAt(ctx, r.m.Conversation, seqs[:1])"}},
+		Package: messagingDir, Test: "TestThreadPagesReadAtOnce",
+	},
+	{
+		Name: "later-and-out-of-the-thread", Breaks: "4.19: what is sent later is said in its thread",
+		Hunks:   []Hunk{{"internal/directory/scheduled.go", "m.Target != 0 && also == 0 {", "m.Target != 0 && also == 2 {"}},
+		Package: "internal/api", Test: "TestRepliesLater",
+	},
+	{
+		Name: "soak-believes-roots", Breaks: "invariant 23: after a crash a root and its replies agree",
+		Hunks:   []Hunk{{"internal/soak/check_replies.go", "e.Hash != HashRecalled && e.Replies != n {", "e.Hash != HashRecalled && e.Replies < 0 {"}},
+		Package: "internal/soak", Test: "TestReplyViolations",
+	},
+	{
+		Name: "soak-forgets-answered-replies", Breaks: "invariant 21: a reply that was answered is there after a crash",
+		Hunks:   []Hunk{{"internal/soak/check_replies.go", "if rec.Kind != Replied || ", "if rec.Kind == Replied || "}},
+		Package: "internal/soak", Test: "TestReplyViolations",
+	},
+	{
 		Name: "in-the-line-alone", Breaks: "4.36: the root counts what is said in both",
 		Hunks:   []Hunk{{sdkDir + "/apply.go", "		k.inBoth(cv, e, !quiet)\n", "		_ = quiet\n"}},
 		Package: sdkDir, Test: "TestInBoth",
