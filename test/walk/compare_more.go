@@ -139,7 +139,7 @@ func (w *walk) scheduled(ctx context.Context, u *user) error {
 	}
 	var got, want []string
 	for _, s := range resp.Scheduled {
-		got = append(got, fmt.Sprintf("%x to %s: %q at %d %v", s.Message.Id, s.Message.Conversation, s.Message.Content.GetText(), s.AtMs, s.State))
+		got = append(got, fmt.Sprintf("%x to %s: %q below %d, as well %t, at %d %v", s.Message.Id, s.Message.Conversation, s.Message.Content.GetText(), s.Message.Thread, s.Message.AlsoInMain, s.AtMs, s.State))
 	}
 	all := slices.SortedFunc(slices.Values(w.model.later[u.id]), func(a, b *scheduled) int {
 		if a.at != b.at {
@@ -148,7 +148,7 @@ func (w *walk) scheduled(ctx context.Context, u *user) error {
 		return strings.Compare(string(a.id), string(b.id))
 	})
 	for _, s := range all {
-		want = append(want, fmt.Sprintf("%x to %s: %q at %d %v", s.id, s.c.id, s.text, s.at, wire.ScheduledState_SCHEDULED_STATE_WAITING))
+		want = append(want, fmt.Sprintf("%x to %s: %q below %d, as well %t, at %d %v", s.id, s.c.id, s.text, s.root, s.both, s.at, wire.ScheduledState_SCHEDULED_STATE_WAITING))
 	}
 	return differ("what "+u.id+" has scheduled", got, want)
 }

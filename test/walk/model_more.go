@@ -285,4 +285,8 @@ type scheduled struct {
 	c    *conversation
 	text string
 	at   int64
+	// root is the thread in which it is to be said, 0: in none; both: in the
+	// conversation's line as well.
+	root uint64
+	both bool
 }

@@ -412,9 +412,9 @@ func (w *walk) opLater(u *user) *op {
 			return nil // done twice it is told twice
 		}
 		text := w.word()
-		req := &wire.ChangeScheduledRequest{Id: s.id, Message: &wire.SendMessageRequest{Conversation: s.c.id, Content: textContent(text)}}
+		req := &wire.ChangeScheduledRequest{Id: s.id, Message: &wire.SendMessageRequest{Conversation: s.c.id, Content: textContent(text), Thread: s.root, AlsoInMain: s.both}}
 		return &op{
-			text: fmt.Sprintf("%s sends %q later, not %q", u.id, text, s.text),
+			text: fmt.Sprintf("%s sends %q later, not %q", u.id, text, s.text), want: m.mayReplyLater(s, u.id),
 			do:   w.either(u, "MessageService/ChangeScheduled", req, &wire.ChangeScheduledResponse{}),
 			done: func() error { s.text = text; told(""); return nil },
 		}
@@ -424,10 +424,18 @@ func (w *walk) opLater(u *user) *op {
 		return nil
 	}
 	s := &scheduled{id: w.newID(), c: c, text: w.word()}
-	req := &wire.ScheduleMessageRequest{Message: &wire.SendMessageRequest{Conversation: c.id, Id: s.id, Content: textContent(s.text)}}
-	o := &op{text: fmt.Sprintf("%s sends %q to %s later", u.id, s.text, c.id), want: m.maySend(c, u.id)}
+	if root := c.rootOf(w.target(c, "")); root != nil && !w.o.disappear && w.rng.IntN(3) == 0 {
+		if s.root, s.both = root.seq, w.rng.IntN(3) == 0; !s.both {
+			s.text = w.replyWord()
+		}
+	}
+	req := &wire.ScheduleMessageRequest{Message: &wire.SendMessageRequest{Conversation: c.id, Id: s.id, Content: textContent(s.text), Thread: s.root, AlsoInMain: s.both}}
+	o := &op{text: fmt.Sprintf("%s sends %q to %s later, below %d, in the line as well %t", u.id, s.text, c.id, s.root, s.both), want: m.maySend(c, u.id)}
+	if below := m.mayReplyLater(s, u.id); below != okay {
+		o.want = below
+	}
 	if o.want == okay && !w.crashed && w.rng.IntN(10) == 0 { // done twice it is told twice
-		return w.overdue(u, c, o, req)
+		return w.overdue(u, s, o, req)
 	}
 	if o.want == muted {
 		o.want = okay // that ends
@@ -440,23 +448,28 @@ func (w *walk) opLater(u *user) *op {
 }
 
 // overdue schedules a message for a time that is over, and waits until it is sent.
-func (w *walk) overdue(u *user, c *conversation, o *op, req *wire.ScheduleMessageRequest) *op {
+func (w *walk) overdue(u *user, s *scheduled, o *op, req *wire.ScheduleMessageRequest) *op {
 	o.text += ", which is now"
 	req.AtMs = 1
-	next, text := c.head()+1, req.Message.Content.GetText()
+	c := s.c
+	next, reply := c.head()+1, s.root != 0 && !s.both
 	schedule := w.either(u, "MessageService/ScheduleMessage", req, &wire.ScheduleMessageResponse{})
 	o.do = func(ctx context.Context) error {
 		if err := schedule(ctx); err != nil {
 			return err
 		}
-		if err := w.stored(ctx, u, c.id, next); err != nil {
+		if err := w.stored(ctx, u, c.id, next); err != nil || reply {
 			return err
 		}
 		return w.markRead(ctx, u, c.id, next)
 	}
 	o.done = func() error {
 		w.model.event(w.model.feed(u.id), u.id, wire.EventType_EVENT_TYPE_SCHEDULED_CHANGED, nil, "", c.id)
-		w.model.sent(c, u.id, text, 0)
+		if s.root != 0 {
+			w.model.replied(c, u.id, s.root, s.text, s.both)
+		} else {
+			w.model.sent(c, u.id, s.text, 0)
+		}
 		return nil
 	}
 	return o

@@ -70,6 +70,20 @@ func (m *model) mayReply(c *conversation, user string, seq uint64) string {
 	return okay
 }
 
+// mayReplyLater is what is answered about the root of what is to be said in a thread later.
+func (m *model) mayReplyLater(s *scheduled, user string) string {
+	if s.root == 0 {
+		return okay
+	}
+	switch root, p := s.c.at(s.root), s.c.places[user]; {
+	case p == nil, !s.c.sees(p, root.seq):
+		return notFound
+	case root.recalled:
+		return tooLate
+	}
+	return okay
+}
+
 // replyWord is a word that no search looks for: replies are found, and are in no page.
 func (w *walk) replyWord() string {
 	w.words++
