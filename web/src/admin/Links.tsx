@@ -1,28 +1,32 @@
 import { Plural, Trans, useLingui } from "@lingui/react/macro"
 import type { Response } from "@skein-im/client"
-import { useAction, useClient } from "@skein-im/react"
+import { useAction } from "@skein-im/react"
 import { Link2, Plus } from "lucide-react"
 import { useState } from "react"
 import { useFieldErrors } from "../settings/fields.js"
-import { Actions, CopyText, Form, Page, Reading, Row, Section } from "../settings/parts.js"
+import { Actions, CopyText, Form, Reading, Row, Section } from "../settings/parts.js"
 import { QrCode } from "../settings/QrCode.js"
 import { useLoad } from "../settings/useLoad.js"
 import { momentOf } from "../timeline/format.js"
 import { Button, Confirm, Dialog, Empty, ErrorNote, Field, Select } from "../ui/index.js"
+import { may } from "./access.js"
 import { day, registrationUrl, usesLeft } from "./links.js"
+import { Page } from "./parts.js"
+import { useCall, useRole } from "./useRole.js"
 
 export type RegistrationLink = NonNullable<Response<"skein.v1.AdminService/ListRegistrationLinks">["links"]>[number]
 
 /** Links by which people register where not everybody may. */
 export function Links() {
   const { t } = useLingui()
-  const client = useClient()
+  const call = useCall()
+  const manage = may(useRole(), "manage")
   const [making, setMaking] = useState(false)
   const [ending, setEnding] = useState<RegistrationLink | undefined>(undefined)
-  const all = useLoad(async (signal) => (await client.call("skein.v1.AdminService/ListRegistrationLinks", {}, { signal })).links ?? [])
+  const all = useLoad(async (signal) => (await call("skein.v1.AdminService/ListRegistrationLinks", {}, { signal })).links ?? [])
   return (
-    <Page title={t`Invitations`} about={<Trans>Anyone with such a link can create an account here, even where registration is by invitation.</Trans>}
-      actions={<Button look="primary" icon={<Plus />} onClick={() => setMaking(true)}><Trans>New link</Trans></Button>}>
+    <Page narrow title={t`Invitations`} about={<Trans>Anyone with such a link can create an account here, even where registration is by invitation.</Trans>}
+      actions={manage && <Button look="primary" icon={<Plus />} onClick={() => setMaking(true)}><Trans>New link</Trans></Button>}>
       <Reading of={all}>
         {(links) => links.length === 0
           ? <Empty icon={<Link2 />} title={t`No active links`}><Trans>Create one and share it with those you want to let in. Its code is shown once.</Trans></Empty>
@@ -30,7 +34,7 @@ export function Links() {
             <Section about={<Trans>People who registered with a link stay when it expires.</Trans>}>
               {links.map((l) => (
                 <Row key={l.id} icon={<Link2 />} title={l.note || t`Without a note`} about={<><Uses of={l} /> · <Trans>until {momentOf(Number(l.expiresAtMs ?? 0))}</Trans></>}>
-                  <Button look="quiet" onClick={() => setEnding(l)}><Trans>End</Trans></Button>
+                  {manage && <Button look="quiet" onClick={() => setEnding(l)}><Trans>End</Trans></Button>}
                 </Row>
               ))}
             </Section>
@@ -38,7 +42,7 @@ export function Links() {
       </Reading>
       <Dialog open={making} onClose={() => setMaking(false)} title={t`New invitation`} size="s"><NewLink onDone={all.reload} onClose={() => setMaking(false)} /></Dialog>
       <Confirm open={ending !== undefined} onClose={() => setEnding(undefined)} danger title={t`End this link?`} action={t`End the link`}
-        onConfirm={async () => { await client.call("skein.v1.AdminService/RevokeRegistrationLink", { id: ending?.id ?? "" }); all.reload() }}>
+        onConfirm={async () => { await call("skein.v1.AdminService/RevokeRegistrationLink", { id: ending?.id ?? "" }); all.reload() }}>
         <Trans>Nobody can register with it any more.</Trans>
       </Confirm>
     </Page>
@@ -54,13 +58,13 @@ function Uses({ of }: { of: RegistrationLink }) {
 /** Makes a link, and shows it once: as an address and as a code for a camera. */
 export function NewLink({ onDone, onClose }: { onDone?: () => void; onClose?: () => void }) {
   const { t } = useLingui()
-  const client = useClient()
+  const call = useCall()
   const [note, setNote] = useState("")
   const [uses, setUses] = useState("")
   const [days, setDays] = useState("7")
   const [made, setMade] = useState<RegistrationLink | undefined>(undefined)
   const make = useAction(async () => {
-    const { link } = await client.call("skein.v1.AdminService/CreateRegistrationLink", { note: note.trim(), maxUses: Number(uses === "" ? 0 : uses), lifetimeMs: String(Number(days) * day) })
+    const { link } = await call("skein.v1.AdminService/CreateRegistrationLink", { note: note.trim(), maxUses: Number(uses === "" ? 0 : uses), lifetimeMs: String(Number(days) * day) })
     setMade(link)
     onDone?.()
   })

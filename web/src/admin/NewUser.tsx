@@ -1,23 +1,24 @@
 import { Trans, useLingui } from "@lingui/react/macro"
 import type { User } from "@skein-im/react"
-import { useAction, useClient } from "@skein-im/react"
+import { useAction } from "@skein-im/react"
 import { useState } from "react"
 import { Password } from "../auth/Password.js"
 import { useFieldErrors } from "../settings/fields.js"
 import { Actions, CopyText, Form } from "../settings/parts.js"
 import { Button, Dialog, ErrorNote, Field } from "../ui/index.js"
 import { madePassword } from "./links.js"
+import { useCall } from "./useRole.js"
 
 /** Makes an account for somebody; what they log in with is shown then, to be given to them. */
 export function NewUser({ onClose, onDone }: { onClose: () => void; onDone: () => void }) {
   const { t } = useLingui()
-  const client = useClient()
+  const call = useCall()
   const [username, setUsername] = useState("")
   const [displayName, setDisplayName] = useState("")
   const [password, setPassword] = useState(() => madePassword())
   const [made, setMade] = useState<User | undefined>(undefined)
   const make = useAction(async () => {
-    const { user } = await client.call("skein.v1.AdminService/CreateUser", { username: username.trim().toLowerCase(), displayName: displayName.trim(), password })
+    const { user } = await call("skein.v1.AdminService/CreateUser", { username: username.trim().toLowerCase(), displayName: displayName.trim(), password })
     setMade(user)
     onDone()
   })

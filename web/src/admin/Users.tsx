@@ -1,62 +1,69 @@
-import { Plural, Trans, useLingui } from "@lingui/react/macro"
-import { useClient, useProfiles, type User } from "@skein-im/react"
+import { Trans, useLingui } from "@lingui/react/macro"
+import { useClient, useProfiles } from "@skein-im/react"
 import { Search, UserPlus, Users as Sign } from "lucide-react"
-import { useDeferredValue, useMemo, useState } from "react"
-import { Page, Reading, Row, Section } from "../settings/parts.js"
-import { useLoad } from "../settings/useLoad.js"
-import s from "../settings/Settings.module.css"
+import { useState } from "react"
+import { sizeOf } from "../timeline/format.js"
 import { nameOf } from "../timeline/names.js"
 import { PersonAvatar } from "../timeline/PersonAvatar.js"
 import { Button, Empty, Field, Tabs, Tag } from "../ui/index.js"
-import { matching } from "./find.js"
+import { may } from "./access.js"
+import { asked, viewOf, type Account, type View } from "./accounts.js"
+import s from "./Admin.module.css"
 import { NewUser } from "./NewUser.js"
-import { UserDialog } from "./UserDialog.js"
+import { Page, RoleTag, StateTag, When } from "./parts.js"
+import { usePaged, useQuery, useTyped } from "./query.js"
+import { Table, type Column } from "./Table.js"
+import { useCall, useRole } from "./useRole.js"
 
-/** So many users are read and looked through here; so many are shown at a time. */
-const mostRead = 10_000
-const shownAtOnce = 100
+const perPage = 50
 
-/** Everybody who has an account here. */
+/** Everybody who has an account here, one page at a time. */
 export function Users() {
   const { t } = useLingui()
-  const client = useClient()
+  const call = useCall()
   const profiles = useProfiles()
-  const [kind, setKind] = useState<"users" | "guests">("users")
-  const [find, setFind] = useState("")
-  const [most, setMost] = useState(shownAtOnce)
-  const [open, setOpen] = useState<User | undefined>(undefined)
+  const role = useRole()
+  const query = useQuery()
+  const [typed, setTyped] = useTyped("q")
   const [making, setMaking] = useState(false)
-  const all = useLoad(async (signal) => {
-    const found: User[] = []
-    let cursor = ""
-    do {
-      const page = await client.call("skein.v1.AdminService/ListUsers", { limit: 500, cursor, guests: kind === "guests" }, { signal })
-      found.push(...(page.users ?? []))
-      cursor = page.next ?? ""
-    } while (cursor !== "" && found.length < mostRead)
-    profiles.put(found)
-    return { users: found, more: cursor !== "" }
-  }, kind)
-  const wanted = useDeferredValue(find)
-  const fit = useMemo(() => matching(all.data?.users ?? [], wanted), [all.data, wanted])
+  const view = viewOf(query.get("view"))
+  const q = query.get("q")
+  const of = usePaged<Account>(`${view} ${q}`, async (cursor, signal) => {
+    const page = await call("skein.v1.AdminService/ListUsers", { limit: perPage, cursor, query: q.slice(0, 64), ...asked(view) }, { signal })
+    profiles.put(page.users ?? [])
+    return { rows: page.accounts ?? [], next: page.next ?? "" }
+  })
+  const titles: Record<View, string> = { all: t`All`, roles: t`With a role`, banned: t`Banned`, disabled: t`Disabled`, guests: t`Guests`, deleted: t`Deleted` }
   return (
-    <Page title={t`Users`} actions={<Button look="primary" icon={<UserPlus />} onClick={() => setMaking(true)}><Trans>New user</Trans></Button>}>
-      <Tabs label={t`Who`} value={kind} onChange={setKind} tabs={[{ value: "users", label: t`Users` }, { value: "guests", label: t`Guests` }]} />
-      <Field label={t`Find`} bare type="search" before={<Search aria-hidden="true" />} placeholder={t`Name, user name or id`} value={find} onChange={(e) => { setFind(e.currentTarget.value); setMost(shownAtOnce) }} />
-      <Reading of={all}>
-        {({ users, more }) => users.length === 0 ? <Empty icon={<Sign />} title={kind === "guests" ? t`Guests aren’t allowed` : t`Nobody is here yet`} /> : fit.length === 0 ? <Empty icon={<Search />} title={t`Nobody with that name`} /> : (
-          <Section title={wanted.trim() === "" ? undefined : t`Found`} about={more ? <Trans>Only the first {mostRead} are looked through.</Trans> : <Plural value={fit.length} one="# user" other="# users" />}>
-            {fit.slice(0, most).map((u) => (
-              <button key={u.id} type="button" className={s.rowButton} onClick={() => setOpen(u)}>
-                <Row icon={<PersonAvatar user={u.id} size="s" />} title={nameOf(u)} about={u.username || u.id} tag={u.deleted === true ? <Tag tone="danger"><Trans>Deleted</Trans></Tag> : u.guest === true ? <Tag><Trans>Guest</Trans></Tag> : u.id === client.user ? <Tag tone="accent"><Trans>You</Trans></Tag> : undefined} />
-              </button>
-            ))}
-            {fit.length > most && <Row title={<Plural value={fit.length - most} one="# more" other="# more" />}><Button onClick={() => setMost(most + shownAtOnce)}><Trans>Show more</Trans></Button></Row>}
-          </Section>
-        )}
-      </Reading>
-      {open !== undefined && <UserDialog user={open} onClose={() => setOpen(undefined)} onChanged={(u) => { setOpen(u); all.reload() }} />}
-      {making && <NewUser onClose={() => setMaking(false)} onDone={all.reload} />}
+    <Page title={t`Users`} actions={may(role, "manage") && <Button look="primary" icon={<UserPlus />} onClick={() => setMaking(true)}><Trans>New user</Trans></Button>}>
+      <Field className={s.find} label={t`Find users`} bare type="search" before={<Search aria-hidden="true" />} placeholder={t`Beginning of a name or user name, or an id`} maxLength={64} value={typed} onChange={(e) => setTyped(e.currentTarget.value)} />
+      <Tabs label={t`Which users`} value={view} onChange={(v) => query.set({ view: v === "all" ? "" : v })} tabs={(Object.keys(titles) as View[]).map((v) => ({ value: v, label: titles[v] }))} />
+      <Table label={t`Users`} of={of} columns={useColumns()} keyOf={(a) => a.user?.id ?? ""} to={(a) => `/admin/users/${a.user?.id ?? ""}`}
+        empty={q !== "" ? <Empty icon={<Search />} title={t`Nobody with that name`}><Trans>Names and user names are found by their beginning.</Trans></Empty>
+          : view === "guests" ? <Empty icon={<Sign />} title={t`No guests`} /> : <Empty icon={<Sign />} title={t`Nobody`}><Trans>No account fits.</Trans></Empty>} />
+      {making && <NewUser onClose={() => setMaking(false)} onDone={of.reload} />}
     </Page>
   )
+}
+
+function useColumns(): readonly Column<Account>[] {
+  const { t } = useLingui()
+  const client = useClient()
+  return [
+    {
+      key: "user", head: t`User`, wide: true, cell: (a) => (
+        <span className={s.who}>
+          <PersonAvatar user={a.user?.id ?? ""} size="s" />
+          <span className={s.whoWords}>
+            <span className={s.whoName}><bdi className={s.cut}>{nameOf(a.user)}</bdi><span className={s.tags}><RoleTag role={a.role} />{a.user?.id === client.user && <Tag><Trans>You</Trans></Tag>}</span></span>
+            <span className={`${s.below} ${s.cut}`}>{a.user?.username || a.user?.id}</span>
+          </span>
+        </span>
+      ),
+    },
+    { key: "state", head: t`State`, cell: (a) => <StateTag of={a} /> },
+    { key: "devices", head: t`Devices`, from: "m", number: true, cell: (a) => a.sessions ?? 0 },
+    { key: "storage", head: t`Storage`, from: "l", number: true, cell: (a) => (Number(a.storageBytes ?? 0) === 0 ? <span className={s.faint}>—</span> : sizeOf(Number(a.storageBytes))) },
+    { key: "seen", head: t`Last seen`, from: "s", cell: (a) => <When ms={Number(a.lastSeenAtMs ?? 0)} /> },
+  ]
 }

@@ -11,7 +11,8 @@ import { Brand } from "../ui/Brand.js"
 import { Button, ErrorNote, Field, Loading, Note } from "../ui/index.js"
 import { joinUrl } from "./links.js"
 import { NewLink } from "./Links.js"
-import { useIsAdmin } from "./useIsAdmin.js"
+import { may } from "./access.js"
+import { useRole } from "./useRole.js"
 import s from "./Welcome.module.css"
 
 type Step = "you" | "join" | "group"
@@ -19,10 +20,11 @@ type Step = "you" | "join" | "group"
 /** The first minute of who set this place up: who they are, how others come in, a first group. Each step may be left out. */
 export function Welcome() {
   const { t } = useLingui()
-  const admin = useIsAdmin()
+  const role = useRole()
   const [, go] = useLocation()
   const [step, setStep] = useState<Step>("you")
-  if (admin === undefined) return <Loading />
+  if (role === undefined) return <Loading />
+  const admin = may(role, "manage")
   const steps: readonly Step[] = admin ? ["you", "join", "group"] : ["you", "group"]
   const at = Math.max(0, steps.indexOf(step))
   const next = (): void => {

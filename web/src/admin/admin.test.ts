@@ -1,18 +1,6 @@
 import { expect, test } from "vitest"
-import { matching } from "./find.js"
 import { joinUrl, madePassword, registrationUrl, resetUrl, usesLeft } from "./links.js"
 import { retentionSeconds } from "./retentionTime.js"
-
-test("people are found by parts of their names, whatever case and width", () => {
-  const all = [{ id: "1", displayName: "Ann Lee", username: "ann" }, { id: "2", displayName: "李华", username: "lihua" }, { id: "3x", displayName: "", username: "bob" }]
-  const ids = (q: string): string[] => matching(all, q).map((u) => u.id)
-  expect(ids("")).toEqual(["1", "2", "3x"])
-  expect(ids("LEE ann")).toEqual(["1"])
-  expect(ids("ＡＮＮ")).toEqual(["1"])
-  expect(ids("华")).toEqual(["2"])
-  expect(ids("3x")).toEqual(["3x"])
-  expect(ids("nobody")).toEqual([])
-})
 
 test("codes in addresses are kept whole", () => {
   expect(registrationUrl("https://a.example", "a b&c")).toBe("https://a.example/register?invite=a%20b%26c")

@@ -1,12 +1,10 @@
 import { Trans, useLingui } from "@lingui/react/macro"
 import { useClient, useUser } from "@skein-im/react"
-import { Bell, Bookmark, CalendarClock, ChevronRight, Info, KeyRound, Link2, LogOut, MonitorSmartphone, Palette, ShieldCheck, Smile, Timer, UserRound, Users } from "lucide-react"
+import { Bell, Bookmark, CalendarClock, ChevronRight, Info, KeyRound, LogOut, MonitorSmartphone, Palette, ServerCog, ShieldCheck, Smile, UserRound } from "lucide-react"
 import { useState, type ComponentType, type ReactNode } from "react"
 import { Link } from "wouter"
-import { Links } from "../admin/Links.js"
-import { Retention } from "../admin/Retention.js"
-import { useIsAdmin } from "../admin/useIsAdmin.js"
-import { Users as UsersPage } from "../admin/Users.js"
+import { may } from "../admin/access.js"
+import { useRole } from "../admin/useRole.js"
 import { logOut } from "../client.js"
 import { PersonAvatar } from "../timeline/PersonAvatar.js"
 import { nameOf } from "../timeline/names.js"
@@ -26,30 +24,27 @@ const pages: Readonly<Record<string, ComponentType>> = {
   profile: Profile, account: Account, devices: Devices, privacy: Privacy, notifications: Notifications, appearance: Appearance,
   scheduled: Scheduled, stickers: Stickers, about: AboutPage,
 }
-const adminPages: Readonly<Record<string, ComponentType>> = { users: UsersPage, links: Links, retention: Retention }
 
 /** The settings: their list, and one page of them. Where there is room for one only, /settings is the list. */
 export function SettingsPage({ page }: { page: string }) {
   const { t } = useLingui()
-  const admin = useIsAdmin()
   const shown = page === "" ? "profile" : page
-  const Body = pages[shown] ?? adminPages[shown]
+  const Body = pages[shown]
   return (
     <div className={s.room}>
       <div className={s.inner} data-at={page === "" ? "nav" : "page"}>
-        <Nav page={page} admin={admin === true} />
+        <Nav page={page} />
         <div className={s.scroll}>
-          {Body === undefined ? <Empty title={t`Page not found`} />
-            : shown in adminPages && admin === false ? <Empty icon={<ShieldCheck />} title={t`For administrators`}><Trans>You are not one of this server’s administrators.</Trans></Empty>
-              : <Body key={shown} />}
+          {Body === undefined ? <Empty title={t`Page not found`} /> : <Body key={shown} />}
         </div>
       </div>
     </div>
   )
 }
 
-function Nav({ page, admin }: { page: string; admin: boolean }) {
+function Nav({ page }: { page: string }) {
   const { t } = useLingui()
+  const staff = may(useRole(), "look")
   const client = useClient()
   const me = useUser(client.user)
   const [leaving, setLeaving] = useState(false)
@@ -76,12 +71,10 @@ function Nav({ page, admin }: { page: string; admin: boolean }) {
       {way("scheduled", <CalendarClock />, t`Scheduled`)}
       <Link href={`/c/dm:${client.user}:${client.user}`} className={s.way}><Bookmark /><span className={s.wayText}><Trans>Saved messages</Trans></span><ChevronRight className={s.chevron} aria-hidden="true" /></Link>
       {way("about", <Info />, t`About`)}
-      {admin && (
+      {staff && (
         <>
           <h2 className={s.navGroup}><Trans>This server</Trans></h2>
-          {way("users", <Users />, t`Users`)}
-          {way("links", <Link2 />, t`Invitations`)}
-          {way("retention", <Timer />, t`Retention`)}
+          <Link href="/admin" className={s.way}><ServerCog /><span className={s.wayText}><Trans>Administration</Trans></span><ChevronRight className={s.chevron} aria-hidden="true" /></Link>
         </>
       )}
       <button type="button" className={`${s.way} ${s.leave}`} onClick={() => setLeaving(true)}><LogOut /><span className={s.wayText}><Trans>Log out</Trans></span></button>

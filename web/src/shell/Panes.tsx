@@ -9,7 +9,7 @@ import { Ended } from "./Ended.js"
 import { ErrorBoundary } from "./ErrorBoundary.js"
 import { Missing } from "./Missing.js"
 import { Rail } from "./Rail.js"
-import { Details, JoinPage, Keys, NewGroup, PeoplePage, SearchPage, SettingsPage, Switcher, Thread, UiGallery, Welcome } from "./rooms.js"
+import { Console, Details, JoinPage, Keys, NewGroup, PeoplePage, SearchPage, SettingsPage, Switcher, Thread, UiGallery, Welcome } from "./rooms.js"
 import { placeOf, type Place } from "./place.js"
 import { overlay } from "./switcher.js"
 import { useKeys } from "./useKeys.js"
@@ -41,7 +41,7 @@ export function Panes() {
     <div className={s.app}>
       <ConnectionLine />
       <Announcements />
-      <div className={s.panes} data-at={place.room === "start" ? "list" : aside === undefined ? "main" : "aside"}>
+      <div className={s.panes} data-at={place.room === "start" ? "list" : place.room === "admin" ? "wide" : aside === undefined ? "main" : "aside"}>
         <Rail place={place} />
         <section className={s.list} role={one && place.room === "start" ? "main" : undefined} aria-label={t`Conversations`} data-pane tabIndex={-1}>
           <ErrorBoundary><ConversationList selected={conversation} /></ErrorBoundary>
@@ -69,6 +69,7 @@ export function Panes() {
 function upOf(place: Place): string | undefined {
   if (place.room === "start") return undefined
   if (place.room === "conversation" && (place.aside !== undefined || place.focusSeq !== undefined)) return `/c/${place.conversation}`
+  if (place.room === "admin" && place.of !== undefined) return `/admin/${place.page}`
   return "/"
 }
 
@@ -93,6 +94,8 @@ function Main({ place }: { place: Place }) {
       return <SearchPage />
     case "settings":
       return <SettingsPage page={place.page} />
+    case "admin":
+      return <Console page={place.page} id={place.of} />
     case "welcome":
       return <Welcome />
     case "gallery":

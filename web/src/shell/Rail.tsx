@@ -21,7 +21,7 @@ export function Rail({ place }: { place: Place }) {
       <Way to="/people" label={t`People`} at={place.room === "people"} mark={asking > 0 && <span className={s.mark}><Badge count={asking} label={plural(asking, { one: "# contact request", other: "# contact requests" })} /></span>}><Users /></Way>
       <Way to="/search" label={t`Search`} at={place.room === "search"}><Search /></Way>
       <span className={s.space} />
-      <Way to="/settings" label={t`Settings`} at={place.room === "settings"}><Settings /></Way>
+      <Way to="/settings" label={t`Settings`} at={place.room === "settings" || place.room === "admin"}><Settings /></Way>
     </nav>
   )
 }

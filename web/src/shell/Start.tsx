@@ -2,7 +2,8 @@ import { Trans, useLingui } from "@lingui/react/macro"
 import { Sparkles, UserPlus } from "lucide-react"
 import { useLocation } from "wouter"
 import { useConversations } from "@skein-im/react"
-import { useIsAdmin } from "../admin/useIsAdmin.js"
+import { may } from "../admin/access.js"
+import { useRole } from "../admin/useRole.js"
 import { Brand } from "../ui/Brand.js"
 import { Button, Empty } from "../ui/index.js"
 import { openSwitcher } from "./switcher.js"
@@ -12,7 +13,7 @@ export function Start() {
   const { t } = useLingui()
   const [, go] = useLocation()
   const none = useConversations().length === 0
-  const admin = useIsAdmin() === true
+  const admin = may(useRole(), "manage")
   if (none && admin) {
     return (
       <Empty icon={<Brand />} title={t`This server is yours`} action={<Button look="primary" icon={<Sparkles />} onClick={() => go("/welcome")}><Trans>Set it up</Trans></Button>}>

@@ -1,8 +1,10 @@
 import { useLingui } from "@lingui/react/macro"
 import { useClient, useConversations, useUsers, type User } from "@skein-im/react"
-import { Bookmark, MessagesSquare, Search, Settings, UserPlus, Users, UsersRound } from "lucide-react"
+import { Bookmark, MessagesSquare, Search, ServerCog, Settings, UserPlus, Users, UsersRound } from "lucide-react"
 import { useEffect, useId, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from "react"
 import { useLocation } from "wouter"
+import { may } from "../admin/access.js"
+import { useRole } from "../admin/useRole.js"
 import { useBook, useRemarks } from "../people/book.js"
 import { onShelf } from "../people/shelves.js"
 import { nameOf } from "../timeline/names.js"
@@ -75,6 +77,7 @@ function useGoals(query: string): Goal[] {
   const found = usePeople(query)
   const remarks = useRemarks()
   const { contacts } = useBook()
+  const staff = may(useRole(), "look")
   return useMemo(() => {
     const goals: Goal[] = []
     const known = new Set<string>()
@@ -101,13 +104,14 @@ function useGoals(query: string): Goal[] {
     const rooms: [string, string, ReactNode][] = [
       ["/", t`Chats`, <MessagesSquare />], ["/people", t`People`, <Users />], ["/people", t`New chat`, <UserPlus />], ["/new-group", t`New group`, <UsersRound />],
       [`/search${query.trim() === "" ? "" : `?q=${encodeURIComponent(query.trim())}`}`, t`Search messages`, <Search />], ["/settings", t`Settings`, <Settings />],
+      ...(staff ? [["/admin", t`Administration`, <ServerCog />] as [string, string, ReactNode]] : []),
     ]
     for (const [to, name, sign] of rooms) {
       const rank = query.trim() === "" ? 0.1 : name === t`Search messages` ? 0.2 : fits(name, query) * 0.9
       if (rank > 0) goals.push({ key: name, to, name: to.startsWith("/search?") ? t`Search messages for “${query.trim()}”` : name, about: "", sign, rank })
     }
     return goals.sort((a, b) => b.rank - a.rank).slice(0, most)
-  }, [all, users, remarks, contacts, found, query, client, t])
+  }, [all, users, remarks, contacts, found, query, client, staff, t])
 }
 
 /** People whose names begin so. Those of an older question are left out. */

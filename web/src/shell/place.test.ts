@@ -15,11 +15,14 @@ describe("placeOf", () => {
     expect(placeOf("/search")).toEqual({ room: "search" })
     expect(placeOf("/settings")).toEqual({ room: "settings", page: "" })
     expect(placeOf("/settings/devices")).toEqual({ room: "settings", page: "devices" })
+    expect(placeOf("/admin")).toEqual({ room: "admin", page: "" })
+    expect(placeOf("/admin/users")).toEqual({ room: "admin", page: "users" })
+    expect(placeOf("/admin/groups/grp%3Ax")).toEqual({ room: "admin", page: "groups", of: "grp:x" })
     expect(placeOf("/welcome")).toEqual({ room: "welcome" })
     expect(placeOf("/dev/gallery")).toEqual({ room: "gallery" })
   })
   it("knows what is none", () => {
-    for (const path of ["/x", "/c", "/c/", "/c/a b", "/c/<img>", "/c/%E0%A4%A", "/c/dm:a:b/m/0", "/c/dm:a:b/m/x", "/c/dm:a:b/m/99999999999999999", "/c/a/m/1/2", "/search/x", "/join", "/dev", "//evil"]) {
+    for (const path of ["/x", "/c", "/c/", "/c/a b", "/c/<img>", "/c/%E0%A4%A", "/c/dm:a:b/m/0", "/c/dm:a:b/m/x", "/c/dm:a:b/m/99999999999999999", "/c/a/m/1/2", "/search/x", "/join", "/admin/users/u1/x", "/dev", "//evil"]) {
       expect(placeOf(path), path).toEqual({ room: "nothing" })
     }
   })

@@ -7,6 +7,7 @@ export type Place =
   | { room: "join"; token: string }
   | { room: "search" }
   | { room: "settings"; page: string }
+  | { room: "admin"; page: string; of?: string }
   | { room: "welcome" }
   | { room: "gallery" }
   | { room: "nothing" }
@@ -25,6 +26,8 @@ export function placeOf(path: string): Place {
       return third === undefined && (second === undefined || idForm.test(second)) ? { room: "people", ...(second === undefined ? {} : { user: second }) } : { room: "nothing" }
     case "settings":
       return third === undefined ? { room: "settings", page: second ?? "" } : { room: "nothing" }
+    case "admin":
+      return fourth === undefined ? { room: "admin", page: second ?? "", ...(third === undefined ? {} : { of: third }) } : { room: "nothing" }
     case "join":
       return second === undefined || second === "" ? { room: "nothing" } : { room: "join", token: second }
     case "dev":

@@ -19,5 +19,6 @@ export const Details = lazy(() => import("../groups/Details.js").then((m) => ({ 
 export const JoinPage = lazy(() => import("../groups/JoinPage.js").then((m) => ({ default: m.JoinPage })))
 export const SettingsPage = lazy(() => import("../settings/SettingsPage.js").then((m) => ({ default: m.SettingsPage })))
 export const SearchPage = lazy(() => import("../search/SearchPage.js").then((m) => ({ default: m.SearchPage })))
+export const Console = lazy(() => import("../admin/Console.js").then((m) => ({ default: m.Console })))
 export const Welcome = lazy(() => import("../admin/Welcome.js").then((m) => ({ default: m.Welcome })))
 export const UiGallery = lazy(() => import("../dev/Gallery.js").then((m) => ({ default: m.Gallery })))

@@ -8,7 +8,7 @@ export function usePageTitle(place: Place): void {
   const { t } = useLingui()
   const { name } = useTitle(place.room === "conversation" ? place.conversation : "")
   const names: Record<Place["room"], string> = {
-    start: "", conversation: name, people: t`People`, newGroup: t`New group`, join: t`Invitation`, search: t`Search`, settings: t`Settings`, welcome: t`Welcome`, gallery: t`Components`, nothing: t`Nothing here`,
+    start: "", conversation: name, people: t`People`, newGroup: t`New group`, join: t`Invitation`, search: t`Search`, settings: t`Settings`, admin: t`Administration`, welcome: t`Welcome`, gallery: t`Components`, nothing: t`Nothing here`,
   }
   useBadge(names[place.room])
 }

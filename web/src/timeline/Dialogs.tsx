@@ -3,8 +3,8 @@ import { plural } from "@lingui/core/macro"
 import { Plural, Trans, useLingui } from "@lingui/react/macro"
 import { bodyOf } from "@skein-im/client/content"
 import type { Message, Response, SkeinError } from "@skein-im/client"
-import { errorFrom, useClient } from "@skein-im/react"
-import { Button, Confirm, Dialog, ErrorNote, Loading, Tabs } from "../ui/index.js"
+import { errorFrom, useAction, useClient } from "@skein-im/react"
+import { Button, Choice, Confirm, Dialog, ErrorNote, Loading, Tabs, TextArea, toast } from "../ui/index.js"
 import { useScene, type OpenDialog } from "./context.js"
 import { ForwardDialog } from "./ForwardDialog.js"
 import { momentOf } from "./format.js"
@@ -32,6 +32,8 @@ export function Dialogs({ dialog: d, onClose }: { dialog: OpenDialog | undefined
       return <Votes message={d.message} onClose={onClose} />
     case "recall":
       return <Recall message={d.message} onClose={onClose} />
+    case "report":
+      return <Report message={d.message} onClose={onClose} />
     case "deleteForMe":
       return <DeleteForMe messages={[d.message]} onClose={onClose} />
     case "deleteMany":
@@ -51,6 +53,31 @@ function Recall({ message: m, onClose }: Of) {
     <Confirm open onClose={onClose} title={t`Delete this message for everyone?`} action={t`Delete`} danger onConfirm={() => client.conversation(m.conversation).recall(m.seq)}>
       <Trans>It is deleted for everyone here. A note that there was a message remains.</Trans>
     </Confirm>
+  )
+}
+
+type Reason = "REPORT_REASON_SPAM" | "REPORT_REASON_ABUSE" | "REPORT_REASON_ILLEGAL" | "REPORT_REASON_OTHER"
+
+/** Tells the moderators of this server about a message. */
+function Report({ message: m, onClose }: Of) {
+  const { t } = useLingui()
+  const client = useClient()
+  const [reason, setReason] = useState<Reason>("REPORT_REASON_SPAM")
+  const [text, setText] = useState("")
+  const send = useAction(async () => {
+    await client.call("skein.v1.MessageService/ReportMessage", { conversation: m.conversation, seq: String(m.seq), reason, text: text.trim() })
+    onClose()
+    toast(t`Thank you. The moderators see it now.`)
+  })
+  return (
+    <Dialog open onClose={onClose} title={t`Report this message?`} size="s" about={t`The moderators of this server see it, with the messages around it. Whoever wrote it is not told.`}
+      actions={<><Button onClick={onClose}><Trans>Cancel</Trans></Button><Button look="primary" busy={send.pending} onClick={() => void send.run()}><Trans>Report</Trans></Button></>}>
+      <Choice label={t`What is wrong with it?`} value={reason} onChange={setReason} options={[
+        { value: "REPORT_REASON_SPAM", label: t`Spam` }, { value: "REPORT_REASON_ABUSE", label: t`Abuse`, about: t`Insults, threats, harassment.` }, { value: "REPORT_REASON_ILLEGAL", label: t`Illegal` }, { value: "REPORT_REASON_OTHER", label: t`Other` },
+      ]} />
+      <TextArea label={t`What they should know`} value={text} onChange={(e) => setText(e.currentTarget.value)} maxLength={1000} />
+      {send.error !== undefined && <ErrorNote error={send.error} />}
+    </Dialog>
   )
 }
 

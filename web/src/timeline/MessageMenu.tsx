@@ -1,5 +1,5 @@
 import { useLingui } from "@lingui/react/macro"
-import { CheckSquare, Copy, Eye, Forward, History, MessageSquareReply, Pencil, Pin, PinOff, Reply, Smile, Trash2, Undo2 } from "lucide-react"
+import { CheckSquare, Copy, Eye, Flag, Forward, History, MessageSquareReply, Pencil, Pin, PinOff, Reply, Smile, Trash2, Undo2 } from "lucide-react"
 import type { Message } from "@skein-im/client"
 import { MenuItem, MenuLine, MenuTile, cx } from "../ui/index.js"
 import { useActs } from "./acts.js"
@@ -31,7 +31,8 @@ export function MessageMenu({ message: m }: { message: Message }) {
       {m.reactions.length > 0 && <MenuItem icon={<Smile />} onClick={() => acts.reactions(m)}>{t`Who reacted`}</MenuItem>}
       {m.editedAtMs > 0 && !m.recalled && <MenuItem icon={<History />} onClick={() => acts.edits(m)}>{t`Edit history`}</MenuItem>}
       {may.select && <MenuItem icon={<CheckSquare />} keys="S" onClick={() => acts.select(m)}>{t`Select`}</MenuItem>}
-      {(may.recall || may.deleteForMe) && <MenuLine />}
+      {(may.recall || may.deleteForMe || may.report) && <MenuLine />}
+      {may.report && <MenuItem icon={<Flag />} onClick={() => acts.report(m)}>{t`Report`}</MenuItem>}
       {may.recall && <MenuItem icon={<Undo2 />} danger onClick={() => acts.recall(m)}>{t`Delete for everyone`}</MenuItem>}
       {may.deleteForMe && <MenuItem icon={<Trash2 />} danger onClick={() => acts.deleteForMe(m)}>{t`Delete for me`}</MenuItem>}
     </>

@@ -25,6 +25,7 @@ export interface Acts {
   edits: (m: Message) => void
   reactions: (m: Message) => void
   deleteForMe: (m: Message) => void
+  report: (m: Message) => void
 }
 
 /** What can be done about a message, by whichever way: bar, menu, keys. */
@@ -59,6 +60,7 @@ export function useActs(): Acts {
       edits: (m) => scene.dialog({ t: "edits", message: m }),
       reactions: (m) => scene.dialog({ t: "reactions", message: m }),
       deleteForMe: (m) => scene.dialog({ t: "deleteForMe", message: m }),
+      report: (m) => scene.dialog({ t: "report", message: m }),
     }
   }, [client, scene, go])
 }

@@ -26,7 +26,7 @@ export interface Scene {
 }
 
 export type OpenDialog =
-  | { t: "edits" | "readers" | "reactions" | "votes" | "recall" | "deleteForMe"; message: Message }
+  | { t: "edits" | "readers" | "reactions" | "votes" | "recall" | "report" | "deleteForMe"; message: Message }
   | { t: "forward"; messages: readonly Message[] }
   | { t: "deleteMany"; messages: readonly Message[] }
 

@@ -14,6 +14,7 @@ export interface May {
   readers: boolean
   select: boolean
   deleteForMe: boolean
+  report: boolean
 }
 
 export interface Who {
@@ -50,5 +51,6 @@ export function mayOf(m: Message, w: Who): May {
     readers: there && m.own && m.thread === 0 && !w.dm && w.members <= mostReaders,
     select: stored && !w.inThread,
     deleteForMe: stored,
+    report: there && !m.own,
   }
 }
