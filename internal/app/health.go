@@ -155,15 +155,14 @@ func (a *App) roleNames() (names []string) {
 	return names
 }
 
-// followersHealth tells of those that work here by their figures, of others by what they
-// noted last.
+// followersHealth tells of those that work here by their figures, and of those that work
+// elsewhere by what they noted last. Each node has figures of all followers of the deployment;
+// what else is noted beside them follows no journal (who sends later, and the like).
 func (a *App) followersHealth(ctx context.Context, m families, notes []im.FollowerNote, now time.Time) []im.FollowerHealth {
 	all := map[string]*im.FollowerHealth{}
-	get := func(name string) *im.FollowerHealth {
-		if all[name] == nil {
-			all[name] = &im.FollowerHealth{Name: name}
-		}
-		return all[name]
+	for _, x := range m["skein_feed_working"].GetMetric() {
+		name := labelOf(x, "follower")
+		all[name] = &im.FollowerHealth{Name: name}
 	}
 	var head uint64
 	if f, err := a.journal.After(ctx, im.Place{}, 0); err == nil {
@@ -171,7 +170,10 @@ func (a *App) followersHealth(ctx context.Context, m families, notes []im.Follow
 	}
 	for i := range notes {
 		n := &notes[i]
-		f := get(n.Name)
+		f := all[n.Name]
+		if f == nil {
+			continue
+		}
 		f.SetAside += n.SetAside
 		if behind := head - min(n.Place.Pos, head); behind > 0 {
 			f.Behind, f.Lag = behind, max(f.Lag, now.Sub(n.Updated))
@@ -182,7 +184,7 @@ func (a *App) followersHealth(ctx context.Context, m families, notes []im.Follow
 			continue
 		}
 		name := labelOf(x, "follower")
-		f := get(name)
+		f := all[name]
 		f.Here = true
 		f.Behind, f.Lag = uint64(m.sum("skein_feed_lag_positions", "follower", name)), 0
 		if f.Behind > 0 {
