@@ -184,6 +184,8 @@ func TestNothingForgotten(t *testing.T) {
 		"heads":  "tells of a lost push: test/e2e",
 		"resync": "tells a slow reader: test/e2e",
 		"floor":  "tells what is not kept any more, a minute later: test/e2e",
+		// It goes to everybody who is connected to the server, other cases as well.
+		"announcements": "test/e2e",
 	}
 	for _, name := range frames(&wire.ClientFrame{}) {
 		if !slices.Contains(said, name) {
