@@ -23,6 +23,7 @@ type cli struct {
 	Config   configCmd       `cmd:"" help:"Show, check and explain the settings."`
 	Schema   schemaCmd       `cmd:"" name:"migrate" help:"Show the versions of the tables that nodes share, or end an upgrade."`
 	Migrate  migrateCmd      `cmd:"" name:"migrate-store" help:"Copy the embedded store of a stopped server to PostgreSQL."`
+	Import   importCmd       `cmd:"" help:"Bring users, channels, messages and files of Slack, Mattermost or Rocket.Chat into the store of a stopped server."`
 	Account  accountCmd      `cmd:"" help:"Secure an account with an authenticator app; set a password by an administrator's link."`
 	Verify   verifyExportCmd `cmd:"" name:"export-verify" help:"Tell whether the zip of an export is whole."`
 	Backup   backupCmd       `cmd:"" help:"Back up the embedded store, list, try out and remove backups."`

@@ -20,10 +20,7 @@ func (a *App) makeAccounts(key string, gateways im.Dispatch) error {
 	if err != nil {
 		return err
 	}
-	policy := account.DMContacts
-	if c.Accounts.DMPolicy == "everyone" {
-		policy = account.DMEveryone
-	}
+	dm, find := newUserPolicies(&c)
 	a.trail = trail.New(trail.Options{
 		Store: a.directory, Now: a.now, Random: rand.Reader, Logger: a.log,
 		Keep: map[im.ActKind]time.Duration{im.ActAdmin: time.Duration(c.Audit.Acts), im.ActSignIn: time.Duration(c.Audit.SignIns)},
@@ -42,8 +39,8 @@ func (a *App) makeAccounts(key string, gateways im.Dispatch) error {
 		Control:             gateways.Control,
 		Erased:              a.members.contacts.PrivacyChanged,
 		Drive:               a.outbox.Help,
-		DefaultDMPolicy:     policy,
-		DefaultFindPolicy:   map[string]im.FindPolicy{"contacts": im.FindContacts, "nobody": im.FindNobody}[c.Accounts.FindPolicy],
+		DefaultDMPolicy:     dm,
+		DefaultFindPolicy:   find,
 		Providers:           providers,
 		ReturnURLs:          c.Accounts.ReturnURLs,
 		Shared:              a.shared != nil,
@@ -52,6 +49,15 @@ func (a *App) makeAccounts(key string, gateways im.Dispatch) error {
 		Registerer:          a.metrics,
 	})
 	return nil
+}
+
+// newUserPolicies are who may write to new users, and find them; 0 is the usual.
+func newUserPolicies(c *config.Config) (dm im.DMPolicy, find im.FindPolicy) {
+	dm = account.DMContacts
+	if c.Accounts.DMPolicy == "everyone" {
+		dm = account.DMEveryone
+	}
+	return dm, map[string]im.FindPolicy{"contacts": im.FindContacts, "nobody": im.FindNobody}[c.Accounts.FindPolicy]
 }
 
 // providers are those by which people log in. They are asked nothing at the start: one that

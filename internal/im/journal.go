@@ -200,6 +200,19 @@ type Lookups interface {
 	Lookup(ctx context.Context, batch []Append, out []Appended) error
 }
 
+// Dates is what a journal does for who brings conversations from elsewhere. Every engine has
+// it; the conformance suite checks it, too.
+type Dates interface {
+	// AppendDated is Append with times of the caller's: what becomes Stored of batch[i] was
+	// stored at at[i], in whole milliseconds, for all who read it; out tells the same time.
+	// len(at) == len(batch). That times do not go back within a conversation is the
+	// caller's to see to: who looks for a time in one relies on it.
+	//
+	// It is for a store that nobody else uses meanwhile. ErrOutcomeUnknown is final: the
+	// same again tells what was stored.
+	AppendDated(ctx context.Context, batch []Append, at []time.Time, out []Appended) error
+}
+
 // Pages is what a journal tells of a stretch of entries as they come to in the end:
 // amendments are not told, what they made of their targets is. Every engine has it;
 // the conformance suite checks it, too.

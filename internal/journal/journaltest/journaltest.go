@@ -50,6 +50,9 @@ type test struct {
 
 // Run runs the suite.
 func Run(t *testing.T, h Harness) {
+	if !h.Shards { // who imports has one store
+		run(t, h, []test{{"Dated", testDated}})
+	}
 	run(t, h, append([]test{
 		{"SeqIsContiguousAndCounted", testSeq},
 		{"EmptyConversation", testEmpty},

@@ -41,6 +41,7 @@ type appender struct {
 
 	// Of the batch in work.
 	now      time.Time
+	at       []time.Time     // of each item, if the caller says; otherwise nil, and all are of now
 	convs    []*conversation // of each item
 	order    []place         // of its stored items
 	touched  []*conversation // those with a stored item, once each
@@ -89,6 +90,19 @@ func (a *appender) close() { _ = a.b.Close() }
 //
 // message path 4/6: dedup, number, store
 func (j *Journal) Append(ctx context.Context, batch []im.Append, out []im.Appended) error {
+	return j.append(ctx, batch, nil, out)
+}
+
+// AppendDated is Append with times of the caller's, as im.Dates says.
+func (j *Journal) AppendDated(ctx context.Context, batch []im.Append, at []time.Time, out []im.Appended) error {
+	if len(at) != len(batch) {
+		return fmt.Errorf("%w: len(at) differs from len(batch)", im.ErrAppendInvalid)
+	}
+	return j.append(ctx, batch, at, out)
+}
+
+// append stores a batch, at the times that are given, if some are.
+func (j *Journal) append(ctx context.Context, batch []im.Append, at []time.Time, out []im.Appended) error {
 	if len(out) != len(batch) {
 		return fmt.Errorf("%w: len(out) differs from len(batch)", im.ErrAppendInvalid)
 	}
@@ -119,6 +133,7 @@ func (j *Journal) Append(ctx context.Context, batch []im.Append, out []im.Append
 		j.metrics.refusedFull()
 		return err
 	}
+	j.appender.at = at
 	return j.appender.run(batch, out)
 }
 
@@ -327,9 +342,9 @@ func (a *appender) item(batch []im.Append, out []im.Appended, i int) error {
 	if it.SetRoster != 0 {
 		c.next.Roster = it.SetRoster
 	}
-	c.next.Time, c.next.Pos = a.now, a.last.pos+1
+	c.next.Time, c.next.Pos = a.timeOf(i), a.last.pos+1
 	out[i] = im.Appended{
-		Status: im.Stored, Seq: c.next.Seq, Count: c.next.Count, Time: a.now, Pos: c.next.Pos, Roster: c.next.Roster,
+		Status: im.Stored, Seq: c.next.Seq, Count: c.next.Count, Time: c.next.Time, Pos: c.next.Pos, Roster: c.next.Roster,
 	}
 	targets.apply(&it.Amend, c.next.Seq)
 	if !c.stored {
@@ -339,6 +354,14 @@ func (a *appender) item(batch []im.Append, out []im.Appended, i int) error {
 	a.noteID(batch, s, i)
 	a.order = append(a.order, place{item: i, names: a.j.secret.names(it.Entry.Conversation, it.Entry.Sender)})
 	return a.beginSegment(c)
+}
+
+// timeOf is when an item is stored.
+func (a *appender) timeOf(i int) time.Time {
+	if a.at == nil {
+		return a.now
+	}
+	return time.UnixMilli(a.at[i].UnixMilli()).UTC()
 }
 
 // beginSegment begins a segment with the entry that is about to be stored, if it
@@ -459,6 +482,7 @@ func (a *appender) reset() {
 	clear(a.writers)
 	clear(a.sent)
 	clear(a.amended)
+	a.at = nil
 	a.convs, a.order, a.touched, a.writers, a.sentAll = a.convs[:0], a.order[:0], a.touched[:0], a.writers[:0], false
 	if cap(a.value) > maxRetained {
 		a.value = nil

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/skein-im/skein/internal/app"
+	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/importing"
+)
+
+type importCmd struct {
+	System string `arg:"" enum:"slack,mattermost,rocketchat" help:"slack, mattermost or rocketchat."`
+	Export string `arg:"" help:"The export: a zip, a directory, or of Mattermost a .jsonl; docs/migration.md says how it is made." type:"existingpath"`
+
+	settings  `embed:""`
+	Workspace string `help:"Tells two exports of one system apart, which become one server: [a-z0-9._-]. Default: the system's name." placeholder:"NAME"`
+	DryRun    bool   `help:"Read the export, say what would come over and what is wrong with it, and write nothing."`
+	Map       string `help:"Who becomes who, as JSON. Without such a file it is written, to be looked at, edited, and given again." placeholder:"FILE" type:"path"`
+	Report    string `help:"Write the report to a file, as JSON." placeholder:"FILE" type:"path"`
+	JSON      bool   `name:"json" help:"Print the report as JSON on stdout, and no words."`
+	Fetch     bool   `help:"Fetch the files and pictures that an export of Slack has only the addresses of, with the token in SKEIN_IMPORT_TOKEN."`
+}
+
+// Run imports an export.
+func (c *importCmd) Run(ctx context.Context) (err error) {
+	if c.Fetch && c.System != "slack" {
+		return errors.New("--fetch is for exports of Slack: the others have their files with them")
+	}
+	if c.Workspace == "" {
+		c.Workspace = c.System
+	}
+	if !im.ValidKey(c.Workspace) {
+		return errors.New("--workspace must match [a-z0-9._-]{1,64}")
+	}
+	cfg, err := c.load()
+	if err != nil {
+		return err
+	}
+	if c.DryRun && cfg.Store == "" {
+		if _, err := os.Stat(filepath.Join(cfg.Data, "directory.db")); errors.Is(err, fs.ErrNotExist) {
+			dir, err := os.MkdirTemp("", "skein-import-")
+			if err != nil {
+				return err
+			}
+			defer os.RemoveAll(dir)
+			cfg.Data = dir // there is no store yet, and a dry run makes none
+		}
+	}
+	log, _ := newLogger(cfg.Log)
+	store, err := app.OpenOffline(ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	target, err := store.Target()
+	if err != nil {
+		return err
+	}
+	kept, err := store.MappingFile(c.Workspace)
+	if err != nil {
+		return err
+	}
+	o := importing.Options{System: c.System, Path: c.Export, Workspace: c.Workspace, Spool: store.Spool(), DryRun: c.DryRun, Progress: teller(os.Stderr)}
+	if o.Mapping, err = c.mapping(kept); err != nil {
+		return err
+	}
+	o.Planned = func(m *importing.Mapping) error { return c.planned(m, kept) }
+	if c.Fetch {
+		o.Fetch = &importing.Fetcher{Token: os.Getenv("SKEIN_IMPORT_TOKEN"), Spool: store.Spool()}
+	}
+	r, err := importing.Run(ctx, o, target)
+	if r != nil {
+		err = errors.Join(err, c.tell(r))
+	}
+	if err != nil && !c.DryRun {
+		err = fmt.Errorf("%w (what was written is kept: the same command goes on)", err)
+	}
+	return err
+}
+
+// mapping is the one that was given, or that an earlier run decided on.
+func (c *importCmd) mapping(kept string) (*importing.Mapping, error) {
+	earlier, err := importing.ReadMapping(kept)
+	if err != nil || c.Map == "" {
+		return earlier, err
+	}
+	given, err := importing.ReadMapping(c.Map)
+	if err != nil || given == nil {
+		return earlier, err
+	}
+	if earlier != nil { // what was made stays made
+		given.UsersMade = earlier.UsersMade
+		was := map[string]string{}
+		for _, u := range earlier.Users {
+			was[u.Key] = u.User
+		}
+		for _, u := range given.Users {
+			if old, known := was[u.Key]; known && old != u.User {
+				return nil, fmt.Errorf("--map makes %q the account %q, and an earlier run %q: what they wrote has that author. See %s", u.Key, u.User, old, kept)
+			}
+		}
+	}
+	return given, nil
+}
+
+// planned keeps what was decided: of a dry run, where it may be edited; of another, also where
+// the next run finds it.
+func (c *importCmd) planned(m *importing.Mapping, kept string) error {
+	if !c.DryRun {
+		if err := m.Write(kept); err != nil {
+			return err
+		}
+	}
+	if c.Map == "" {
+		return nil
+	}
+	if _, err := os.Stat(c.Map); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return m.Write(c.Map)
+}
+
+// tell prints the report.
+func (c *importCmd) tell(r *importing.Report) (err error) {
+	if c.Report != "" {
+		f, err := os.Create(c.Report)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(reportJSON(f, r), f.Close()); err != nil {
+			return err
+		}
+	}
+	if c.JSON {
+		return reportJSON(os.Stdout, r)
+	}
+	return printReport(os.Stdout, r)
+}
+
+func reportJSON(w io.Writer, x any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(x)
+}
+
+// shownProblems is how many problems are printed; the JSON has more.
+const shownProblems = 50
+
+func printReport(w io.Writer, r *importing.Report) (err error) {
+	say := func(format string, args ...any) {
+		_, fault := fmt.Fprintf(w, format, args...)
+		err = errors.Join(err, fault)
+	}
+	things := func(t importing.Things) string {
+		return fmt.Sprintf("%d users, %d conversations, %d messages (%d of them in threads), %d reactions, %d files", t.Users, t.Conversations, t.Messages, t.Replies, t.Reactions, t.Files)
+	}
+	say("Read:    %s.\n", things(r.Read))
+	if !r.DryRun {
+		say("Written: %s (%s), as %d groups and %d direct chats.\n", things(r.Written), megabytes(r.Written.FileBytes), r.Groups, r.Directs)
+		say("Already there: %s.\n", things(r.Already))
+	}
+	for _, why := range r.Reasons() {
+		say("Left out: %d, %s\n", r.LeftOut[why], why)
+	}
+	for i, p := range r.Problems {
+		if i == shownProblems {
+			say("… %d more: --report FILE has them\n", r.ProblemCount-i)
+			break
+		}
+		say("%s: %s\n", p.Where, p.What)
+	}
+	if r.DryRun {
+		say("Nothing was written: it was a dry run.\n")
+	} else if r.Written.Messages > 0 {
+		say("%.0f messages per second, read in %.1f s, written in %.1f s.\n", r.MessagesPerSecond, r.ReadSeconds, r.WriteSeconds)
+	}
+	return err
+}
+
+// teller tells once a second how far an import is.
+func teller(w io.Writer) func(what string, done int64) {
+	var told time.Time
+	return func(what string, done int64) {
+		if now := time.Now(); now.Sub(told) >= time.Second {
+			told = now
+			fmt.Fprintf(w, "%s: %d messages\n", what, done)
+		}
+	}
+}
