@@ -97,8 +97,8 @@ func array(ctx context.Context, r io.Reader, f func(line int, raw json.RawMessag
 		if errors.As(err, &syntax) {
 			offset = max(offset, syntax.Offset-1)
 		}
-		if errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			offset, err = c.read, io.ErrUnexpectedEOF
 		}
 		return &lineError{c.line(offset), err}
 	}
