@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/skein-im/skein/internal/im"
 )
 
 // Collector takes what a Source tells.
@@ -32,7 +34,8 @@ type author struct{ name, where string }
 
 // thread is what is known of a message in whose thread others are.
 type thread struct {
-	seq uint64
+	seq    uint64
+	author im.UserID
 	// root is the seq of the thread that the message is in itself; 0: it is in none.
 	root uint64
 }

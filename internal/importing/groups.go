@@ -25,6 +25,7 @@ type conversation struct {
 	// last is the last entry that is of the import, up to where all have read.
 	last, lastCount uint64
 	roots           map[uint64]*root
+	read            reading
 	batch           []*saidBy
 	size            int
 }
@@ -39,7 +40,7 @@ func (w *writer) conversation(ctx context.Context, key string, first int64) (*co
 	if at == nil {
 		return &conversation{Conversation: &Conversation{Key: key}, refused: "its channel is in no list"}, nil
 	}
-	v := &conversation{Conversation: at, roots: map[uint64]*root{}}
+	v := &conversation{Conversation: at, roots: map[uint64]*root{}, read: reading{}}
 	w.lists[key] = v
 	for _, k := range at.Members {
 		v.members = append(v.members, w.people[k].id)

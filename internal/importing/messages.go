@@ -92,18 +92,10 @@ func (w *writer) finish(ctx context.Context) error {
 	if err := w.flush(ctx, v); err != nil || v.last == 0 {
 		return err
 	}
-	var marks []im.Mark
-	for _, u := range v.members {
-		marks = append(marks, im.Mark{User: u, Conversation: v.id, Received: v.last, Read: v.last, ReadCount: v.lastCount})
+	if err := w.markRead(ctx, v); err != nil {
+		return err
 	}
-	for len(marks) > 0 {
-		n := min(len(marks), 1000)
-		if err := w.t.Journal.SetMarks(ctx, marks[:n], im.MarkWait{}); err != nil {
-			return err
-		}
-		marks = marks[n:]
-	}
-	v.roots, v.batch = nil, nil
+	v.roots, v.batch, v.read = nil, nil, nil
 	return nil
 }
 
@@ -162,8 +154,11 @@ func (w *writer) there(v *conversation, s *saidBy, found *im.Appended) {
 	a.Files += int64(len(s.Files))
 	v.upTo(found.Seq, found.Count)
 	if s.thread != nil {
-		s.thread.seq = found.Seq
-		if r := w.rootOf(v, s.Root); r != nil {
+		s.thread.seq, s.thread.author = found.Seq, s.p.id
+	}
+	if r := w.rootOf(v, s.Root); r != nil {
+		v.read.reply(r, found.Seq, s.p.id)
+		if s.thread != nil {
 			s.thread.root = r.top()
 		}
 	}
@@ -198,7 +193,6 @@ type step struct {
 	told  bool
 	batch []im.Append
 	at    []time.Time
-	said  []*saidBy
 	count Things
 	parts int64
 }
@@ -225,13 +219,15 @@ func (x *step) add(ctx context.Context, s *saidBy) error {
 			return err
 		}
 		if n == 0 && s.thread != nil {
-			s.thread.seq = x.seq
+			s.thread.seq, s.thread.author = x.seq, s.p.id
 			if reply != nil {
 				s.thread.root = reply.top()
 			}
 		}
 	}
-	x.said = append(x.said, s)
+	if reply != nil {
+		x.v.read.reply(reply, x.seq, s.p.id)
+	}
 	x.count.Messages++
 	if s.Root != "" {
 		x.count.Replies++

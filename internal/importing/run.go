@@ -20,6 +20,7 @@ type Journal interface {
 	Read(ctx context.Context, c im.ConversationID, from uint64, backward bool, limit int) ([]im.Entry, error)
 	Heads(ctx context.Context, cs []im.ConversationID, out []im.Head) error
 	SetMarks(ctx context.Context, marks []im.Mark, w im.MarkWait) error
+	Marks(ctx context.Context, keys []im.MarkKey, out []im.Mark, recent bool) error
 }
 
 // Target is the store that is written to. Nobody else uses it meanwhile.

@@ -328,6 +328,16 @@ func (w *importWorld) checkStory(t *testing.T, s *exporttest.Story, system strin
 		}
 		w.checkRoom(t, s, r, system, as, w.room(s, r, w.conversations(t, as)))
 	}
+	var threads wire.ListThreadsResponse
+	w.call(t, "user01", "MessageService/ListThreads", &wire.ListThreadsRequest{Limit: 200}, &threads)
+	for _, x := range threads.Threads {
+		if x.Unread != 0 || !x.Follows {
+			t.Errorf("a thread that user01 wrote in: %v", x)
+		}
+	}
+	if len(threads.Threads) == 0 {
+		t.Error("user01 follows no thread")
+	}
 	for name, want := range map[string]struct {
 		join wire.JoinMode
 		post wire.GroupPower

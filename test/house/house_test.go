@@ -85,6 +85,7 @@ var allowed = []struct {
 	{"internal/api", []string{"internal/im", "internal/cache", "internal/contract", "internal/entrycodec", "internal/limits", "wire", "internal/account", "internal/announce", "internal/filter", "internal/contact", "internal/export", "internal/group", "internal/later", "internal/media", "internal/push", "internal/search", "internal/trail", "proto"}, "an edge: it translates calls for the business, and shows the documents"},
 	{"internal/webapp", nil, "it serves files, and knows nothing of what they do"},
 	{"internal/export", []string{"internal/im", "internal/contract", "internal/media", "wire"}, "it asks what a client would, as its user, and knows neither who may read what nor where it is kept"},
+	{"internal/importing", []string{"internal/im", "internal/entrycodec", "internal/directory", "internal/media", "internal/outward", "internal/importing", "wire"}, "it makes rows and entries of what others exported, and knows no engine"},
 	{"internal/pg", []string{"internal/child"}, "it connects, and knows nothing of what is asked; pgtest starts servers"},
 	{"internal/schema", nil, "a rule about numbers"},
 	{"internal/cache", nil, "a data structure"},
