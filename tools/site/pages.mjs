@@ -26,6 +26,7 @@ export const sections = [
       { from: "docs/login-providers.md", to: "login-providers.md", title: "Login providers" },
       { from: "docs/push.md", to: "push.md", title: "Push" },
       { from: "docs/export.md", to: "export.md", title: "Exports" },
+      { from: "docs/migration.md", to: "migration.md", title: "Moving here" },
       { from: "docs/permissions.md", to: "permissions.md", title: "Permissions" },
       { from: "docs/blocks.md", to: "blocks.md", title: "Blocks" },
       { from: "docs/performance.md", to: "performance.md", title: "Performance" },
