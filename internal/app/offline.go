@@ -66,14 +66,10 @@ func (o *Offline) Target() (importing.Target, error) {
 	a := o.app
 	t := importing.Target{Directory: a.directory, Now: a.now}
 	t.DM, t.Find = newUserPolicies(&a.cfg)
-	dates, ok := a.journal.(interface {
-		journal
-		im.Dates
-	})
-	if !ok {
+	var ok bool
+	if t.Journal, ok = a.journal.(importing.Journal); !ok {
 		return t, errors.New("this journal takes no times of others")
 	}
-	t.Journal = dates
 	store, err := OpenMedia(a.cfg, a.cfg.Data)
 	if store == nil || err != nil {
 		return t, err
