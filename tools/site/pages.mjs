@@ -13,6 +13,7 @@ export const sections = [
       { from: "docs/install.md", to: "install.md", title: "Install" },
       { from: "docs/user-guide.md", to: "user-guide.md", title: "User guide" },
       { from: "docs/features.md", to: "features.md", title: "Features" },
+      { from: "docs/promise.md", to: "promise.md", title: "The promise at its edges" },
       { from: "docs/comparison.md", to: "comparison.md", title: "Comparison" },
       { from: "docs/glossary.md", to: "glossary.md", title: "Glossary" },
     ],
