@@ -21,7 +21,14 @@ import (
 
 // accepted are the licences that what is shipped may be under. What is under another one, or
 // under none that is recognised, stops the release until somebody has read it.
-var accepted = []string{"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BlueOak-1.0.0", "CC0-1.0", "ISC", "MIT", "Unlicense", "Zlib"}
+var accepted = []string{"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BlueOak-1.0.0", "CC0-1.0", "ISC", "MIT", "Unlicense", "Zlib", "blessing"}
+
+// read are licences that somebody of us has read, since no program recognises them: the
+// identifier, or none where it is of nothing that is shipped.
+var read = map[string]string{
+	"modernc.org/memory LICENSE-LOGO":   "",         // where a picture of its README is from
+	"modernc.org/sqlite LICENSE-SQLITE": "blessing", // SQLite is in the public domain
+}
 
 // goModule is a module whose code is in a program.
 type goModule struct {
@@ -45,7 +52,10 @@ type notice struct{ name, text string }
 var (
 	isNotice  = regexp.MustCompile(`(?i)^(un)?licen[cs]e|^copying|^copyright|^notice|^patents|^third.?party`)
 	isLicence = regexp.MustCompile(`(?i)^(un)?licen[cs]e|^copying`)
-	isCode    = regexp.MustCompile(`(?i)\.(go|js|mjs|ts|py|tmpl)$`)
+	// Lists of what else lies in a repository, its tests and tools among it. They are passed on; what is in
+	// a program is a module of its own here, and judged as such.
+	isList = regexp.MustCompile(`(?i)3rd.?party|third.?party`)
+	isCode = regexp.MustCompile(`(?i)\.(go|js|mjs|ts|py|tmpl)$`)
 )
 
 // noticesIn are the notices of a directory.
@@ -132,7 +142,7 @@ func (r *release) findModules(ctx context.Context, judge *judge) error {
 				m.texts = append(m.texts, notice{filepath.ToSlash(rel), n.text})
 			}
 		}
-		if m.licences, err = judge.licences(m.texts); err != nil {
+		if m.licences, err = judge.licences(m.path, m.texts); err != nil {
 			return fmt.Errorf("the Go module %s %s: %w", m.path, m.version, err)
 		}
 		r.modules = append(r.modules, m)
@@ -181,10 +191,17 @@ func newJudge() (*judge, error) {
 }
 
 // licences are the SPDX identifiers of the licences among notices; all are accepted ones.
-func (j *judge) licences(texts []notice) ([]string, error) {
+func (j *judge) licences(module string, texts []notice) ([]string, error) {
 	all := map[string]bool{}
 	for _, n := range texts {
-		if !isLicence.MatchString(n.name[strings.LastIndex(n.name, "/")+1:]) {
+		name := n.name[strings.LastIndex(n.name, "/")+1:]
+		if !isLicence.MatchString(name) || isList.MatchString(name) {
+			continue
+		}
+		if id, ok := read[module+" "+n.name]; ok {
+			if id != "" {
+				all[id] = true
+			}
 			continue
 		}
 		found := false

@@ -181,7 +181,7 @@ func TestLicences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := j.licences([]notice{{"LICENSE", string(apache)}}); err != nil || !slices.Equal(got, []string{"Apache-2.0"}) {
+	if got, err := j.licences("example.org/a", []notice{{"LICENSE", string(apache)}}); err != nil || !slices.Equal(got, []string{"Apache-2.0"}) {
 		t.Errorf("%v, %v", got, err)
 	}
 	for name, texts := range map[string][]notice{
@@ -190,9 +190,29 @@ func TestLicences(t *testing.T) {
 		"is none of":          {{"COPYING", gpl}},
 		"it has no licence\n": nil,
 	} {
-		if got, err := j.licences(texts); err == nil || !strings.Contains(err.Error(), strings.TrimSpace(name)) {
+		if got, err := j.licences("example.org/a", texts); err == nil || !strings.Contains(err.Error(), strings.TrimSpace(name)) {
 			t.Errorf("%v: %v, want an error with %q", got, err, name)
 		}
+	}
+}
+
+// What somebody has read counts for that file of that module alone; lists of what else lies in a
+// repository are passed on.
+func TestLicencesThatWereRead(t *testing.T) {
+	j, err := newJudge()
+	if err != nil {
+		t.Fatal(err)
+	}
+	apache, err := os.ReadFile("../../LICENSE")
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := []notice{{"LICENSE", string(apache)}, {"LICENSE-3RD-PARTY.md", gpl}, {"LICENSE-SQLITE", "May you do good and not evil."}}
+	if got, err := j.licences("modernc.org/sqlite", texts); err != nil || !slices.Equal(got, []string{"Apache-2.0", "blessing"}) {
+		t.Errorf("%v, %v", got, err)
+	}
+	if got, err := j.licences("example.org/a", texts); err == nil {
+		t.Errorf("another module has it as well: %v", got)
 	}
 }
 
