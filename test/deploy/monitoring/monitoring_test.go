@@ -20,7 +20,7 @@ func promQL() parser.Parser { return parser.NewParser(parser.Options{}) }
 
 // promtool check rules: every expression, label and template of the alerts.
 func TestRules(t *testing.T) {
-	groups, errs := rulefmt.ParseFile(dir+"alerts.yaml", false, model.UTF8Validation, promQL())
+	groups, errs := rulefmt.ParseFile(dir+"alerts.yaml", false, model.UTF8Validation, promQL(), promslog.NewNopLogger())
 	for _, err := range errs {
 		t.Error(err)
 	}
@@ -34,7 +34,7 @@ func TestRules(t *testing.T) {
 		t.Errorf("only %d rules", n)
 	}
 	wrong := "groups: [{name: a, rules: [{alert: A, expr: 'rate(skein_x[)'}]}]"
-	if _, errs := rulefmt.Parse([]byte(wrong), false, model.UTF8Validation, promQL()); len(errs) == 0 {
+	if _, errs := rulefmt.Parse([]byte(wrong), false, model.UTF8Validation, promQL(), promslog.NewNopLogger()); len(errs) == 0 {
 		t.Error("an expression that is none passed")
 	}
 }
