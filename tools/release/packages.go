@@ -54,7 +54,7 @@ func (r *release) pack(p platform, format string) error {
 			Recommends: []string{"ca-certificates"},
 			Scripts:    nfpm.Scripts{PostInstall: script("postinstall.sh"), PreRemove: script("preremove.sh"), PostRemove: script("postremove.sh")},
 			RPM:        nfpm.RPM{BuildHost: "localhost", Compression: "gzip:9", Summary: "Chat server whose acknowledged messages are never lost"},
-			Deb:        nfpm.Deb{Compression: "xz"},
+			Deb:        nfpm.Deb{Compression: "gzip"}, // the Go xz takes minutes
 		},
 	})
 	packager, err := nfpm.Get(format)
