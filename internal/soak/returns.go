@@ -269,7 +269,8 @@ func (l *lines) history(h []Record, of []int, between []bool, n int) []Record {
 	return out
 }
 
-// sentAnew marks an Invoked that no program asked for.
+// sentAnew marks an Invoked of which nobody knows when it is sent: no program asked for it, or
+// the one before it may still be under way.
 const sentAnew = "sent anew"
 
 // nodesHave is how long after its answer a node may have another request for a message,

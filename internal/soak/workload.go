@@ -319,8 +319,10 @@ func (w *World) reply(ctx context.Context, rng *rand.Rand, s spot) {
 		req := &wire.SendMessageRequest{Conversation: s.conversation, Id: id[:], Content: content, Thread: s.seq, AlsoInMain: rng.IntN(4) == 0}
 		rec := Record{Conversation: s.conversation, ID: hex.EncodeToString(id[:]), Hash: ContentHash(s.conversation, p.id, content, 0), Timeline: s.timeline}
 		if req.AlsoInMain {
-			rec.Kind = Invoked
+			// Where a call is not answered the next one does not wait for its outcome.
+			rec.Kind, rec.Code = Invoked, sentAnew
 			w.clerk.add(p.id, rec)
+			rec.Code = ""
 		}
 		for range 1 + rng.IntN(2) {
 			var resp wire.SendMessageResponse
