@@ -54,7 +54,7 @@ var media = []Mutant{
 	},
 	{
 		Name: "message-is-not-noted", Breaks: "a message that names uploads is noted before it is stored",
-		Hunks:   []Hunk{{messagingDir + "/commit.go", "it.everybody || it.streaming || it.media || it.sticker || it.replyTo", "it.everybody || it.streaming || it.sticker || it.replyTo"}},
+		Hunks:   []Hunk{{messagingDir + "/commit.go", "it.everybody || it.streaming || it.media || it.sticker || len(it.breaks) > 0 ||", "it.everybody || it.streaming || it.sticker || len(it.breaks) > 0 ||"}},
 		Package: messagingDir, Test: "TestMediaAreNotedFirst",
 	},
 	{
