@@ -13,8 +13,14 @@ const (
 	lastPause  = time.Second
 )
 
+// errScarce: what file descriptors are left are not for connections.
+var errScarce = errors.New("file descriptors run short: a connection was closed")
+
 // Listener accepts for ever: when the system has no file descriptors or memory
-// for another connection it waits and tries again instead of failing.
+// for another connection it waits and tries again instead of failing. The last
+// descriptors (1/16 of them, from 64 to 1,024) are kept for what the process has to open
+// besides: a connection that would take one of those is closed at once, and others are
+// taken again when there is room.
 type Listener struct {
 	net.Listener
 	log    *slog.Logger
@@ -35,17 +41,23 @@ func Listen(ln net.Listener, log *slog.Logger) *Listener {
 func (l *Listener) Accept() (net.Conn, error) {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		conn, err := l.Listener.Accept()
-		if err == nil {
+		switch {
+		case err == nil && !scarce(conn):
 			return conn, nil
+		case err == nil:
+			_ = conn.Close()
+			err = errScarce
 		}
 		select {
 		case <-l.closed:
 			return nil, net.ErrClosed
 		default:
 		}
-		var passing interface{ Temporary() bool }
-		if !errors.As(err, &passing) || !passing.Temporary() {
+		if passing := interface{ Temporary() bool }(nil); err != errScarce && (!errors.As(err, &passing) || !passing.Temporary()) {
 			return nil, err
+		}
+		if err == errScarce {
+			pause = firstPause // the next may come as soon as one has gone
 		}
 		l.log.Warn("cannot accept a connection, trying again", "address", l.Addr().String(), "pause", pause, "error", err)
 		timer := time.NewTimer(pause)
