@@ -40,8 +40,8 @@
 //   - signs of life not written yet: others see them flushEvery later, but the
 //     first use of exchanged tokens, on which a decision depends, is written at once;
 //   - the throttle: each process counts for itself, so that guessing is slowed
-//     down as much less as there are processes, and its own addresses are told
-//     from the sessions in the store;
+//     down as much less as there are processes, and a user's own addresses and devices
+//     are told from the sessions in the store;
 //   - the queue of password hashes.
 //
 // # Goroutines and locks
@@ -66,7 +66,9 @@
 //   - a session has one device for ever once it has one;
 //   - unknown users, users without password and wrong passwords get the same
 //     answer for the same work;
-//   - a throttle never counts against a user at an address of their own because
-//     of what happened at other addresses;
+//   - a throttle never counts against a user at an address of their own, or with a device
+//     of their own, because of what happened elsewhere;
+//   - passwords are checked for those first who are known, and in turns between networks
+//     (limits.Turns): however many guess, their owners get in;
 //   - Control for an end is sent after the end is durable.
 package account

@@ -28,7 +28,7 @@ func (s *Service) deleteOwn(ctx context.Context, actor im.Actor, password, code 
 		if code, err = normalCode(code); err != nil {
 			return err
 		}
-		step, err := s.checkCode(ctx, actor.User, actor.Address, code, nobodys)
+		step, err := s.checkCode(ctx, actor.User, origin{addr: actor.Address}, code, nothing)
 		if err != nil {
 			return err
 		}

@@ -37,7 +37,7 @@ func (s *Service) proveForExport(ctx context.Context, actor im.Actor, password, 
 		if code, err = normalCode(code); err != nil {
 			return err
 		}
-		if step, err = s.checkCode(ctx, actor.User, actor.Address, code, nobodys); err != nil {
+		if step, err = s.checkCode(ctx, actor.User, origin{addr: actor.Address}, code, nothing); err != nil {
 			return err
 		}
 	}
@@ -45,7 +45,7 @@ func (s *Service) proveForExport(ctx context.Context, actor im.Actor, password, 
 		return s.store.ChangeSecondFactor(ctx, actor.User, step, im.SecondChange{Keep: true}, notices...)
 	})
 	if err == nil && user.SecondFactor {
-		s.throttle.right(codesOf+string(actor.User), actor.Address)
+		s.throttle.right(codesOf+string(actor.User), origin{addr: actor.Address})
 	}
 	return err
 }

@@ -41,6 +41,9 @@ func (s *Service) registerGuest(ctx context.Context, addr string, g Guesting, at
 		return Tokens{}, err
 	}
 	name, err := normalDisplayName(g.DisplayName)
+	if err == nil {
+		err = s.mayCall("displayName", name)
+	}
 	if err != nil {
 		return Tokens{}, err
 	}
@@ -121,11 +124,14 @@ func (s *Service) upgradeGuest(ctx context.Context, actor im.Actor, up Upgrade) 
 	if err := s.throttle.register(actor.Address); err != nil {
 		return User{}, err
 	}
+	if err := s.mayChoose(ctx, actor.User, up.Username); err != nil {
+		return User{}, err
+	}
 	g := im.GuestUpgrade{User: actor.User, Username: up.Username, FindPolicy: s.o.DefaultFindPolicy, At: s.o.Now()}
 	if g.Invitation, err = s.invitation(ctx, actor.Address, up.Invitation, mode); err != nil {
 		return User{}, err
 	}
-	release, err := s.hasher.acquire(ctx)
+	release, err := s.hasher.turns.Enter(ctx, ownTurn.lane, ownTurn.from)
 	if err != nil {
 		return User{}, err
 	}
@@ -185,6 +191,9 @@ func (s *Service) upgradeByProvider(ctx context.Context, actor im.Actor, up Upgr
 		if _, err := s.store.UserByName(ctx, up.Username); err == nil {
 			return User{}, taken
 		} else if im.CodeOf(err) != im.CodeNotFound {
+			return User{}, err
+		}
+		if err := s.mayChoose(ctx, actor.User, up.Username); err != nil {
 			return User{}, err
 		}
 	}
@@ -264,7 +273,7 @@ func (s *Service) upgradedBefore(ctx context.Context, actor im.Actor, up Upgrade
 	if c.Username != up.Username || c.PasswordHash == "" || !c.ID.MayBeGuest() {
 		return User{}, noGuest()
 	}
-	_, err := s.checkPassword(ctx, c.Username, actor.Address, up.Password, c)
+	_, err := s.checkPassword(ctx, c.Username, origin{addr: actor.Address}, up.Password, c)
 	if im.CodeOf(err) == im.CodeBadCredentials {
 		err = noGuest()
 	}

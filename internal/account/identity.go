@@ -205,7 +205,7 @@ func (s *Service) providedUser(ctx context.Context, who im.ProviderClaims, numbe
 }
 
 // providedName is a username by what the provider calls somebody: with a number behind it
-// where that is somebody's, or numbered, as it is held for somebody.
+// where that is somebody's, or looks like somebody's, or is reserved, or numbered, as it is held for somebody.
 func (s *Service) providedName(ctx context.Context, who im.ProviderClaims, numbered bool) (string, error) {
 	base := usernameFrom(who)
 	name := base
@@ -213,9 +213,11 @@ func (s *Service) providedName(ctx context.Context, who im.ProviderClaims, numbe
 		if !numbered {
 			_, err := s.store.UserByName(ctx, name)
 			if im.CodeOf(err) == im.CodeNotFound {
-				break
+				if err = s.mayChoose(ctx, "", name); err == nil {
+					break
+				}
 			}
-			if err != nil {
+			if err != nil && im.CodeOf(err) != im.CodeAlreadyExists {
 				return "", err
 			}
 		}

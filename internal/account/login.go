@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/limits"
 )
 
 // Register makes a user with a first session. permission_denied: registration
@@ -30,6 +31,11 @@ func (s *Service) register(ctx context.Context, addr string, r Registration, at 
 	if err := validNewUser(&r.Username, &r.DisplayName, r.Password); err != nil {
 		return Tokens{}, err
 	}
+	if r.DisplayName != r.Username {
+		if err := s.mayCall("displayName", r.DisplayName); err != nil {
+			return Tokens{}, err
+		}
+	}
 	if err := s.throttle.register(addr); err != nil {
 		return Tokens{}, err
 	}
@@ -37,7 +43,10 @@ func (s *Service) register(ctx context.Context, addr string, r Registration, at 
 	if err != nil {
 		return Tokens{}, err
 	}
-	user, made, err := s.newUser(ctx, r, im.ServerUser)
+	if err := s.mayChoose(ctx, "", r.Username); err != nil {
+		return Tokens{}, err
+	}
+	user, made, err := s.newUser(ctx, s.strangersTurn(addr), r, im.ServerUser)
 	if err != nil {
 		return Tokens{}, err
 	}
@@ -46,7 +55,7 @@ func (s *Service) register(ctx context.Context, addr string, r Registration, at 
 		return Tokens{}, err
 	}
 	if made {
-		opening.IfPasswordHash, err = s.checkPassword(ctx, user.Username, addr, r.Password, user)
+		opening.IfPasswordHash, err = s.checkPassword(ctx, user.Username, origin{addr, r.Device.ID}, r.Password, user)
 		if im.CodeOf(err) == im.CodeBadCredentials { // somebody else, who came by the key
 			return Tokens{}, usernameTaken()
 		}
@@ -60,7 +69,7 @@ func (s *Service) register(ctx context.Context, addr string, r Registration, at 
 	if err := s.store.OpenSession(ctx, opening); err != nil {
 		return Tokens{}, err
 	}
-	s.throttle.succeeded(user.Username, addr)
+	s.throttle.succeeded(user.Username, origin{addr, r.Device.ID})
 	return t, nil
 }
 
@@ -69,7 +78,7 @@ func (s *Service) CreateUser(ctx context.Context, r Registration) (User, error) 
 	if err := validNewUser(&r.Username, &r.DisplayName, r.Password); err != nil {
 		return User{}, err
 	}
-	user, made, err := s.newUser(ctx, r, im.ServerUser)
+	user, made, err := s.newUser(ctx, ownTurn, r, im.ServerUser)
 	if err != nil || made {
 		return user.User, err
 	}
@@ -84,7 +93,7 @@ func usernameTaken() error { return im.Errorf(im.CodeAlreadyExists, "the usernam
 // newUser makes a user from checked input. A name that is taken is refused
 // before the work of hashing; the store decides in the end. made: the same
 // registration has made the user before (Registration.Key).
-func (s *Service) newUser(ctx context.Context, r Registration, role im.ServerRole) (c im.Credentials, made bool, err error) {
+func (s *Service) newUser(ctx context.Context, turn turn, r Registration, role im.ServerRole) (c im.Credentials, made bool, err error) {
 	random := s.o.Random
 	if r.Key != nil {
 		random = bytes.NewReader(r.Key)
@@ -103,7 +112,7 @@ func (s *Service) newUser(ctx context.Context, r Registration, role im.ServerRol
 	default:
 		return im.Credentials{}, false, err
 	}
-	release, err := s.hasher.acquire(ctx)
+	release, err := s.hasher.turns.Enter(ctx, turn.lane, turn.from)
 	if err != nil {
 		return im.Credentials{}, false, err
 	}
@@ -150,7 +159,7 @@ func (s *Service) login(ctx context.Context, addr string, l Credentials, at *att
 			return Tokens{}, err
 		}
 		at.of(user.ID)
-		hash, err := s.checkPassword(ctx, name, addr, l.Password, user)
+		hash, err := s.checkPassword(ctx, name, origin{addr, l.Device.ID}, l.Password, user)
 		if err != nil {
 			return Tokens{}, err
 		}
@@ -180,34 +189,54 @@ func (s *Service) login(ctx context.Context, addr string, l Credentials, at *att
 	return Tokens{}, badCredentials()
 }
 
+// turn is who waits for a turn at hashing: in which lane, and of which network.
+type turn struct {
+	lane limits.Lane
+	from string
+}
+
+// ownTurn is of who has a session, or the admin key, and had to prove it.
+var ownTurn = turn{limits.Known, ""}
+
+// strangersTurn is of somebody at an address of whom nothing is known.
+func (s *Service) strangersTurn(addr string) turn {
+	return turn{s.throttle.lane(origin{addr: addr}, known{}), limits.Network(addr)}
+}
+
 // checkPassword checks a password under the throttle; who is charged by name.
 // It returns the hash that the user has now. A zero user is nobody.
-func (s *Service) checkPassword(ctx context.Context, name, addr, password string, user im.Credentials) (hash string, err error) {
-	own := func() bool { return s.wasHere(ctx, user.ID, addr) }
-	if err := s.throttle.check(name, addr, own); err != nil {
+func (s *Service) checkPassword(ctx context.Context, name string, from origin, password string, user im.Credentials) (hash string, err error) {
+	ask := func() known { return s.wasHere(ctx, user.ID, from) }
+	k, err := s.throttle.check(name, from, ask)
+	if err != nil {
 		return "", err // before it takes anybody's place in the queue
 	}
-	release, err := s.hasher.acquire(ctx)
+	if !k.any() && s.hasher.turns.Waiting() > 0 {
+		k = ask() // the same work for who is nobody
+	}
+	release, err := s.hasher.turns.Enter(ctx, s.throttle.lane(from, k), limits.Network(from.addr))
 	if err != nil {
 		return "", err
 	}
 	defer release()
 	// Again: others that waited may have failed meanwhile. They are charged
 	// before they release.
-	if err := s.throttle.check(name, addr, own); err != nil {
+	again, err := s.throttle.check(name, from, ask)
+	if err != nil {
 		return "", err
 	}
+	k = known{k.device || again.device, k.address || again.address}
 	hash = user.PasswordHash
 	ok, stale, err := s.hasher.verify(password, hash)
 	if err != nil {
 		return "", err
 	}
 	if !ok {
-		s.throttle.failed(name, addr)
-		s.refused(ctx, addr, howPassword, user.ID)
+		s.throttle.failed(name, from, k)
+		s.refused(ctx, from.addr, howPassword, user.ID)
 		return "", badCredentials()
 	}
-	s.throttle.succeeded(name, addr)
+	s.throttle.succeeded(name, from)
 	if !stale {
 		return hash, nil
 	}
@@ -226,22 +255,22 @@ func badCredentials() error {
 	return im.Errorf(im.CodeBadCredentials, "the username or the password is wrong")
 }
 
-// wasHere reports whether a session of the user was last seen at the address:
-// what the throttle knew before a restart.
-func (s *Service) wasHere(ctx context.Context, user im.UserID, addr string) bool {
-	if user == "" {
-		return false
-	}
+// wasHere tells whether a session of the user was last seen at the address, and whether the
+// user signed in with the device: what the throttle knew before a restart. Who is nobody is
+// looked for as well: that takes as long.
+func (s *Service) wasHere(ctx context.Context, user im.UserID, from origin) (k known) {
 	sessions, err := s.Sessions(ctx, user)
 	if err != nil {
-		return false
+		return k
 	}
 	for i := range sessions {
-		if addressKey(sessions[i].LastAddress) == addressKey(addr) {
-			return true
-		}
+		k.address = k.address || addressKey(sessions[i].LastAddress) == addressKey(from.addr)
 	}
-	return false
+	if len(from.device) >= minKnownDevice {
+		k.device, err = s.store.HadDevice(ctx, user, from.device)
+		k.device = k.device && err == nil
+	}
+	return k
 }
 
 // PrepareClaim makes a code with which the first administrator can be made
@@ -287,7 +316,7 @@ func (s *Service) claimAdmin(ctx context.Context, addr, code, username, password
 	if err := validNewUser(&username, &displayName, password); err != nil {
 		return Tokens{}, err
 	}
-	if err := s.throttle.check("", addr, func() bool { return false }); err != nil {
+	if _, err := s.throttle.check("", origin{addr: addr}, nothing); err != nil {
 		return Tokens{}, err
 	}
 	claim := HashKey(code)
@@ -299,7 +328,7 @@ func (s *Service) claimAdmin(ctx context.Context, addr, code, username, password
 		s.refusedCode(ctx, addr, howClaim)
 		return Tokens{}, im.Errorf(im.CodePermissionDenied, "the code is wrong or was used")
 	}
-	user, _, err := s.newUser(ctx, Registration{Username: username, Password: password, DisplayName: displayName}, im.ServerOwner)
+	user, _, err := s.newUser(ctx, s.strangersTurn(addr), Registration{Username: username, Password: password, DisplayName: displayName}, im.ServerOwner)
 	if err != nil {
 		return Tokens{}, err
 	}
@@ -311,7 +340,7 @@ func (s *Service) claimAdmin(ctx context.Context, addr, code, username, password
 	if err := s.store.OpenSession(ctx, opening); err != nil {
 		return Tokens{}, err
 	}
-	s.throttle.succeeded(user.Username, addr)
+	s.throttle.succeeded(user.Username, origin{addr: addr})
 	return t, nil
 }
 

@@ -1,62 +1,41 @@
 package account
 
 import (
-	"context"
 	"crypto/subtle"
 	"encoding/base64"
 	"fmt"
 	"io"
 	"strings"
-	"sync/atomic"
-	"time"
 
 	"golang.org/x/crypto/argon2"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/limits"
 )
 
 const (
-	hashParallel = 2   // each takes a core and the memory of Argon
-	hashWaiting  = 128 // a few seconds of work at most
+	hashParallel = 2 // each takes a core and the memory of Argon
 	saltBytes    = 16
 	keyBytes     = 32
 )
 
 // hasher makes and checks password hashes, a bounded number at a time.
 type hasher struct {
-	argon   Argon
-	random  io.Reader
-	slots   chan struct{}
-	waiting atomic.Int32
+	argon  Argon
+	random io.Reader
+	// turns are at hashing: fair between networks, those that are known first.
+	turns *limits.Turns
 	// stranger is checked against for users that are not there: the same work.
 	stranger string
 }
 
 func newHasher(a Argon, random io.Reader) *hasher {
-	h := &hasher{argon: a, random: random, slots: make(chan struct{}, hashParallel)}
+	h := &hasher{argon: a, random: random, turns: limits.NewTurns(hashParallel)}
 	h.stranger = h.encode(make([]byte, saltBytes), make([]byte, keyBytes))
 	return h
 }
 
-// acquire waits for the right to hash; release gives it back. When too many
-// wait already the answer is overloaded.
-func (h *hasher) acquire(ctx context.Context) (release func(), err error) {
-	if h.waiting.Add(1) > hashWaiting {
-		h.waiting.Add(-1)
-		e := im.Errorf(im.CodeOverloaded, "too many are logging in at this moment")
-		e.RetryAfter = 2 * time.Second
-		return nil, e
-	}
-	defer h.waiting.Add(-1)
-	select {
-	case h.slots <- struct{}{}:
-		return func() { <-h.slots }, nil
-	case <-ctx.Done():
-		return nil, im.Wrap(ctx.Err(), im.CodeUnavailable, "the request was given up")
-	}
-}
-
-// hash makes the hash of a password. The caller has acquired.
+// hash makes the hash of a password. The caller has a turn.
 func (h *hasher) hash(password string) (string, error) {
 	salt := make([]byte, saltBytes)
 	if _, err := io.ReadFull(h.random, salt); err != nil {
@@ -67,7 +46,7 @@ func (h *hasher) hash(password string) (string, error) {
 }
 
 // verify checks a password against a hash; "" is nobody's and takes as long.
-// stale tells that the hash was made with other costs. The caller has acquired.
+// stale tells that the hash was made with other costs. The caller has a turn.
 func (h *hasher) verify(password, encoded string) (ok, stale bool, err error) {
 	known := encoded != ""
 	if !known {

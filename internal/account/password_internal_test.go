@@ -1,15 +1,11 @@
 package account
 
 import (
-	"context"
 	"crypto/rand"
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
-
-	"github.com/skein-im/skein/internal/im"
 )
 
 var cheap = Argon{MemoryKiB: 64, Time: 1, Threads: 1}
@@ -54,65 +50,27 @@ func TestStrangerCostsTheSame(t *testing.T) {
 	}
 }
 
-// At most hashParallel hash, at most hashWaiting wait, the rest is turned away.
-func TestHasherIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHasher(cheap, rand.Reader)
-		ctx, cancel := context.WithCancel(t.Context())
-		var releases []func()
-		for range hashParallel {
-			release, err := h.acquire(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
-			releases = append(releases, release)
-		}
-		results := make(chan error, hashWaiting)
-		for range hashWaiting {
-			go func() {
-				_, err := h.acquire(ctx)
-				results <- err
-			}()
-		}
-		synctest.Wait()
-		_, err := h.acquire(ctx)
-		if im.CodeOf(err) != im.CodeOverloaded || im.Public(err).RetryAfter <= 0 {
-			t.Errorf("one too many got %v", err)
-		}
-		releases[0]()
-		if err := <-results; err != nil {
-			t.Errorf("the next in the queue got %v", err)
-		}
-		cancel()
-		for range hashWaiting - 1 {
-			if err := <-results; im.CodeOf(err) != im.CodeUnavailable {
-				t.Errorf("one who gave up got %v", err)
-			}
-		}
-	})
-}
-
 // However many addresses and names come, the table stays within its bound, and
 // what was used last is remembered.
 func TestThrottleTableIsBounded(t *testing.T) {
 	now := time.UnixMilli(1_700_000_000_000)
 	table := newThrottle(func() time.Time { return now }, 600)
 	for range 6 {
-		table.failed("alice", "192.0.2.1")
+		table.failed("alice", origin{addr: "192.0.2.1"}, known{})
 	}
 	for i := range throttleEntries {
-		table.failed(fmt.Sprint("user", i), fmt.Sprint("address", i))
+		table.failed(fmt.Sprint("user", i), origin{addr: fmt.Sprint("address", i)}, known{})
 		if i%1000 == 0 {
-			table.failed("alice", "192.0.2.1")
+			table.failed("alice", origin{addr: "192.0.2.1"}, known{})
 		}
 	}
 	if n := table.table.Len(); n > throttleEntries || n < throttleEntries/2 {
 		t.Errorf("%d entries, want %d at most and half of them at least", n, throttleEntries)
 	}
-	if table.check("alice", "192.0.2.1", func() bool { return false }) == nil {
+	if _, err := table.check("alice", origin{addr: "192.0.2.1"}, nothing); err == nil {
 		t.Error("the last attempts were forgotten")
 	}
-	if err := table.check("user0", "address0", func() bool { return false }); err != nil {
+	if _, err := table.check("user0", origin{addr: "address0"}, nothing); err != nil {
 		t.Errorf("long forgotten: %v", err)
 	}
 }

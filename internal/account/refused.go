@@ -29,6 +29,6 @@ func (s *Service) refused(ctx context.Context, addr, how string, user im.UserID)
 
 // refusedCode charges an address for a code that is wrong, and notes it.
 func (s *Service) refusedCode(ctx context.Context, addr, how string) {
-	s.throttle.failed("", addr)
+	s.throttle.failed("", origin{addr: addr}, known{})
 	s.refused(ctx, addr, how, "")
 }

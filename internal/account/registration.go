@@ -32,7 +32,7 @@ func (s *Service) invitation(ctx context.Context, addr, code string, mode im.Reg
 	if code == "" {
 		return nil, im.Errorf(im.CodePermissionDenied, "registration on this server is by invitation: ask its administrator for a link")
 	}
-	if err := s.throttle.check("", addr, func() bool { return false }); err != nil {
+	if _, err := s.throttle.check("", origin{addr: addr}, nothing); err != nil {
 		return nil, err
 	}
 	hash, holds := HashKey(code), false
@@ -120,7 +120,7 @@ func (s *Service) resetPassword(ctx context.Context, addr, code, password string
 	if err := validPassword("newPassword", password); err != nil {
 		return err
 	}
-	if err := s.throttle.check("", addr, func() bool { return false }); err != nil {
+	if _, err := s.throttle.check("", origin{addr: addr}, nothing); err != nil {
 		return err
 	}
 	ticket, err := im.Ticket{}, error(im.Errorf(im.CodeNotFound, "no code"))
@@ -137,7 +137,8 @@ func (s *Service) resetPassword(ctx context.Context, addr, code, password string
 	default:
 		return err
 	}
-	release, err := s.hasher.acquire(ctx)
+	turn := s.strangersTurn(addr)
+	release, err := s.hasher.turns.Enter(ctx, turn.lane, turn.from)
 	if err != nil {
 		return err
 	}

@@ -25,6 +25,9 @@ func (s *Service) ChangeUsername(ctx context.Context, actor im.Actor, username, 
 	if err := s.ownPasswordIfAny(ctx, actor, password); err != nil {
 		return User{}, err
 	}
+	if err := s.mayChoose(ctx, actor.User, name); err != nil {
+		return User{}, err
+	}
 	return s.rename(ctx, im.Renaming{User: actor.User, Name: name, Every: RenameEvery})
 }
 

@@ -92,7 +92,8 @@ func (s *Service) loginWithCode(ctx context.Context, addr string, l CodeLogin, a
 		return Tokens{}, err
 	}
 	at.of(ticket.User)
-	step, err := s.checkCode(ctx, ticket.User, addr, code, func() bool { return s.wasHere(ctx, ticket.User, addr) })
+	from := origin{addr, l.Device.ID}
+	step, err := s.checkCode(ctx, ticket.User, from, code, func() known { return s.wasHere(ctx, ticket.User, from) })
 	if err != nil {
 		if im.CodeOf(err) == im.CodeBadCredentials {
 			s.refused(ctx, addr, howCode, ticket.User)
@@ -124,20 +125,21 @@ func (s *Service) loginWithCode(ctx context.Context, addr string, l CodeLogin, a
 	if opening.Notice != nil {
 		_ = s.o.Drive(ctx, im.Me(ticket.User)) // the outbox counts the failure and repeats it
 	}
-	s.throttle.right(codesOf+string(ticket.User), addr)
+	s.throttle.right(codesOf+string(ticket.User), from)
 	s.endSurplus(ctx, ticket.User, t.Session)
 	return t, nil
 }
 
-// nobodys: who has a session makes each address that they come from one of the user's, so
+// nothing is known of an origin: who has a session makes each address that they come from one of the user's, so
 // that tells nothing of who tries codes with it.
-func nobodys() bool { return false }
+func nothing() known { return known{} }
 
 // checkCode checks a code of a user's app, or a recovery code, under the throttle: it is
-// charged before, however many are tried at once. own tells whether the address is the
-// user's own: they are not held to what others tried elsewhere. What it returns is not used
+// charged before, however many are tried at once. ask tells what is known of
+// where they come from: at an address or a device of their own they are not held to what
+// others tried elsewhere. What it returns is not used
 // up yet.
-func (s *Service) checkCode(ctx context.Context, user im.UserID, addr, code string, own func() bool) (im.SecondStep, error) {
+func (s *Service) checkCode(ctx context.Context, user im.UserID, from origin, code string, ask func() known) (im.SecondStep, error) {
 	factor, err := s.store.SecondFactor(ctx, user)
 	if err != nil && im.CodeOf(err) != im.CodeNotFound {
 		return im.SecondStep{}, err
@@ -145,7 +147,7 @@ func (s *Service) checkCode(ctx context.Context, user im.UserID, addr, code stri
 	if !factor.Active {
 		return im.SecondStep{}, im.Errorf(im.CodeNotFound, "this account has no second factor")
 	}
-	if err := s.throttle.attempt(codesOf+string(user), addr, own); err != nil {
+	if err := s.throttle.attempt(codesOf+string(user), from, ask); err != nil {
 		return im.SecondStep{}, err
 	}
 	if len(code) == recoveryChars {
@@ -202,7 +204,7 @@ func (s *Service) ownPassword(ctx context.Context, actor im.Actor, password stri
 		return user, err
 	}
 	// Charged apart from logins (no username has a colon).
-	user.PasswordHash, err = s.checkPassword(ctx, "id:"+string(actor.User), actor.Address, password, user)
+	user.PasswordHash, err = s.checkPassword(ctx, "id:"+string(actor.User), origin{addr: actor.Address}, password, user)
 	return user, err
 }
 
@@ -245,7 +247,8 @@ func (s *Service) ConfirmTOTP(ctx context.Context, actor im.Actor, code string) 
 	if err != nil {
 		return nil, err
 	}
-	if err := s.throttle.attempt(codesOf+string(actor.User), actor.Address, func() bool { return s.wasHere(ctx, actor.User, actor.Address) }); err != nil {
+	from := origin{addr: actor.Address}
+	if err := s.throttle.attempt(codesOf+string(actor.User), from, func() known { return s.wasHere(ctx, actor.User, from) }); err != nil {
 		return nil, err
 	}
 	secret, err := s.unseal(actor.User, factor.Sealed)
@@ -269,7 +272,7 @@ func (s *Service) ConfirmTOTP(ctx context.Context, actor im.Actor, code string) 
 	if err != nil {
 		return nil, err
 	}
-	s.throttle.right(codesOf+string(actor.User), actor.Address)
+	s.throttle.right(codesOf+string(actor.User), origin{addr: actor.Address})
 	return codes, nil
 }
 
@@ -295,7 +298,7 @@ func (s *Service) changeSecond(ctx context.Context, actor im.Actor, password, co
 	if _, err := s.ownPassword(ctx, actor, password); err != nil {
 		return err
 	}
-	step, err := s.checkCode(ctx, actor.User, actor.Address, code, nobodys)
+	step, err := s.checkCode(ctx, actor.User, origin{addr: actor.Address}, code, nothing)
 	if err != nil {
 		return err
 	}
@@ -303,7 +306,7 @@ func (s *Service) changeSecond(ctx context.Context, actor im.Actor, password, co
 		return s.store.ChangeSecondFactor(ctx, actor.User, step, change, notices...)
 	})
 	if err == nil {
-		s.throttle.right(codesOf+string(actor.User), actor.Address)
+		s.throttle.right(codesOf+string(actor.User), origin{addr: actor.Address})
 	}
 	return err
 }

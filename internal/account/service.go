@@ -138,6 +138,8 @@ type Options struct {
 	DefaultDMPolicy DMPolicy
 	// DefaultFindPolicy of new users; default FindAnyone.
 	DefaultFindPolicy im.FindPolicy
+	// ReservedNames are names that nobody takes, besides im.Reserved's own.
+	ReservedNames []string
 	// Issuer is what authenticator apps call this server; default Skein.
 	Issuer string
 	// Providers are those by which people log in besides a password.

@@ -130,11 +130,11 @@ func (s *Service) changePassword(ctx context.Context, actor im.Actor, old, passw
 		return im.Errorf(im.CodePermissionDenied, "this user has no password: its tokens are minted")
 	}
 	// Charged apart from logins (no username has a colon).
-	hash, err := s.checkPassword(ctx, "id:"+string(actor.User), actor.Address, old, user)
+	hash, err := s.checkPassword(ctx, "id:"+string(actor.User), origin{addr: actor.Address}, old, user)
 	if err != nil {
 		return err
 	}
-	release, err := s.hasher.acquire(ctx)
+	release, err := s.hasher.turns.Enter(ctx, ownTurn.lane, ownTurn.from)
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,14 @@ type Store interface {
 	GuestStore
 	RoleStore
 	SettingStore
+	DeviceStore
+}
+
+// DeviceStore knows the devices of before.
+type DeviceStore interface {
+	// HadDevice tells whether a session of the user was bound to a device, also one that
+	// ended, as long as it is remembered.
+	HadDevice(ctx context.Context, user im.UserID, device string) (bool, error)
 }
 
 // RoleStore keeps who may do what to the deployment, and who may not come in.
@@ -108,6 +116,9 @@ type NameStore interface {
 	// Rename: already_exists: the name is another's, or held for another; rate_limited;
 	// permission_denied: the user has none.
 	Rename(ctx context.Context, r im.Renaming, notices ...im.Promise) (im.User, error)
+	// LooksLike returns a username that looks the same (im.UsernameShape) and is neither the
+	// same nor except's, "" if there is none.
+	LooksLike(ctx context.Context, name string, except im.UserID) (string, error)
 	// UserByFormerName: not_found: it is held for nobody.
 	UserByFormerName(ctx context.Context, name string, now time.Time) (im.Credentials, error)
 }

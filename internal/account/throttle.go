@@ -8,6 +8,7 @@ import (
 
 	"github.com/skein-im/skein/internal/cache"
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/limits"
 )
 
 // throttleEntries bounds the table (about 15 MB); the half that was used last is
@@ -28,6 +29,10 @@ const (
 	countRegistrations
 	// logins by a provider that an address began
 	countBegins
+	// failures of one user from one network
+	countPlace
+	// networks from which one user was guessed at for the first time
+	countPlaces
 	counts
 )
 
@@ -46,6 +51,37 @@ var slopes = [counts]slope{
 	countAddress: {free: 30, most: 15 * time.Minute},
 	countUser:    {free: 100, most: time.Minute},
 }
+
+// While many addresses guess at one user, a network (limits.Network) that has not guessed at
+// them within newPlaceFor has newPlaceTries that do not wait for the others: so whoever
+// comes with the right password from where they never were is not kept out. Of such
+// networks there are newPlaces for a user in that time, so that guesses are bounded
+// whatever somebody has of them.
+const (
+	newPlaceTries = 2
+	newPlaces     = 500
+	newPlaceFor   = 24 * time.Hour
+)
+
+// doubtAfter is after how many failures one more makes an address doubted (limits.Doubted):
+// it matters only while many wait, and not for who is known there.
+const doubtAfter = 1
+
+// minKnownDevice is how long a device id is at least by which a device is known: those of
+// the SDKs are random, 22 characters. A short one may be guessed.
+const minKnownDevice = 16
+
+// origin is where an attempt comes from: its address, and the device that it names.
+type origin struct{ addr, device string }
+
+// known is what is known of an origin: that the user signed in with this device, or at this
+// address, before.
+type known struct{ device, address bool }
+
+func (k known) any() bool { return k.device || k.address }
+
+// deviceKey is what failures with a known device are counted under: no address has a space.
+func (o origin) deviceKey() string { return "device " + o.device }
 
 // codesOf stands before a user's id where codes are counted: no username has a colon. Who
 // tries codes had the password right. From addresses that are not the user's own they get
@@ -83,28 +119,69 @@ func newThrottle(now func() time.Time, registrationsPerHour int) *throttle {
 	return &throttle{now: now, registrationsPerHour: registrationsPerHour, table: cache.New[throttleKey, *throttleEntry](throttleEntries)}
 }
 
-// check tells whether an attempt may be made. own reports, when it is asked,
-// whether the address is the user's own in a way that the table has forgotten;
-// it is asked without the lock, and only if it decides.
-func (t *throttle) check(user, addr string, own func() bool) error {
-	addr = addressKey(addr)
-	wait, others := t.waits(user, addr)
-	if others > wait && !own() {
-		wait = others
+// check tells whether an attempt may be made, and what is known of where it comes from. ask
+// tells of the store what the table has forgotten; it is asked without the lock, and only
+// if it decides.
+func (t *throttle) check(user string, from origin, ask func() known) (known, error) {
+	from.addr = addressKey(from.addr)
+	k, wait := t.waits(user, from, known{})
+	if wait > 0 && !k.device {
+		k, wait = t.waits(user, from, ask())
 	}
-	return limited(wait, "too many wrong attempts")
+	return k, limited(wait, "too many wrong attempts")
 }
 
-// waits are how long to wait because of this user at this address, and because
-// of anything else, which does not count at an address of the user's own.
-func (t *throttle) waits(user, addr string) (pair, others time.Duration) {
+// waits are how long to wait, for somebody of whom the table knows what it knows, and k
+// besides. Who has a device of the user's is held to what was tried with that alone, who is
+// at an address of theirs to what was tried at that.
+func (t *throttle) waits(user string, from origin, k known) (known, time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	pair = t.wait(throttleKey{countPair, user, addr})
-	if _, own := t.table.Peek(throttleKey{countOwn, user, addr}); own {
-		return pair, 0
+	if _, own := t.table.Peek(throttleKey{countOwn, user, from.deviceKey()}); own {
+		k.device = true
 	}
-	return pair, max(t.wait(throttleKey{countAddress, "", addr}), t.wait(throttleKey{countUser, user, ""}))
+	if _, own := t.table.Peek(throttleKey{countOwn, user, from.addr}); own {
+		k.address = true
+	}
+	if k.device {
+		return k, t.wait(throttleKey{countPair, user, from.deviceKey()})
+	}
+	pair := t.wait(throttleKey{countPair, user, from.addr})
+	if k.address {
+		return k, pair
+	}
+	name := t.wait(throttleKey{countUser, user, ""})
+	if name > 0 && t.newPlace(user, from) {
+		name = 0
+	}
+	return k, max(pair, t.wait(throttleKey{countAddress, "", from.addr}), name)
+}
+
+// newPlace tells whether a network may try without waiting for others that guess at the
+// user. Who tries codes has the password: there is no such place for them. Caller holds mu.
+func (t *throttle) newPlace(user string, from origin) bool {
+	if user == "" || strings.HasPrefix(user, codesOf) {
+		return false
+	}
+	now := t.now()
+	if e, ok := t.table.Peek(throttleKey{countPlace, user, limits.Network(from.addr)}); ok && now.Sub(e.until) < newPlaceFor && e.failures > 0 {
+		return e.failures < newPlaceTries
+	}
+	e, ok := t.table.Peek(throttleKey{countPlaces, user, ""})
+	return !ok || e.until.Sub(now) <= newPlaceFor-newPlaceFor/newPlaces
+}
+
+// lane is how far an origin is trusted.
+func (t *throttle) lane(from origin, k known) limits.Lane {
+	if k.any() {
+		return limits.Known
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if e, ok := t.table.Peek(throttleKey{countAddress, "", addressKey(from.addr)}); ok && e.failures > doubtAfter && t.now().Sub(e.until) <= forgetAfter {
+		return limits.Doubted
+	}
+	return limits.Unknown
 }
 
 func (t *throttle) wait(k throttleKey) time.Duration {
@@ -116,26 +193,35 @@ func (t *throttle) wait(k throttleKey) time.Duration {
 
 // attempt charges an attempt before it is made, or tells how long to wait: of many at
 // once no more are made than may be. What was right is taken back by right.
-func (t *throttle) attempt(user, addr string, own func() bool) error {
-	if err := t.check(user, addr, own); err != nil {
+func (t *throttle) attempt(user string, from origin, ask func() known) error {
+	k, err := t.check(user, from, ask)
+	if err != nil {
 		return err
 	}
-	addr = addressKey(addr)
+	from.addr = addressKey(from.addr)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err := limited(t.wait(throttleKey{countPair, user, addr}), "too many wrong attempts"); err != nil {
+	if err := limited(t.wait(pairKey(user, from, k)), "too many wrong attempts"); err != nil {
 		return err // others were charged meanwhile
 	}
-	t.charges(user, addr)
+	t.charges(user, from, k)
 	return nil
 }
 
+// pairKey is what failures of a user from one place are counted under.
+func pairKey(user string, from origin, k known) throttleKey {
+	if k.device {
+		return throttleKey{countPair, user, from.deviceKey()}
+	}
+	return throttleKey{countPair, user, from.addr}
+}
+
 // right takes back what attempt charged, and is succeeded.
-func (t *throttle) right(user, addr string) {
-	t.succeeded(user, addr)
+func (t *throttle) right(user string, from origin) {
+	t.succeeded(user, from)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, k := range []throttleKey{{countAddress, "", addressKey(addr)}, {countUser, user, ""}} {
+	for _, k := range []throttleKey{{countAddress, "", addressKey(from.addr)}, {countUser, user, ""}} {
 		if e, ok := t.table.Peek(k); ok && e.failures > 0 {
 			e.failures--
 			if e.failures <= slopeOf(k).free {
@@ -153,23 +239,51 @@ func slopeOf(k throttleKey) slope {
 }
 
 // failed charges a wrong attempt. With user "" only the address is charged.
-func (t *throttle) failed(user, addr string) {
-	addr = addressKey(addr)
+func (t *throttle) failed(user string, from origin, k known) {
+	from.addr = addressKey(from.addr)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.charges(user, addr)
+	t.charges(user, from, k)
 }
 
-func (t *throttle) charges(user, addr string) {
-	_, own := t.table.Peek(throttleKey{countOwn, user, addr})
-	t.charge(throttleKey{countAddress, "", addr})
+func (t *throttle) charges(user string, from origin, k known) {
+	if _, own := t.table.Peek(throttleKey{countOwn, user, from.addr}); own {
+		k.address = true
+	}
+	t.charge(throttleKey{countAddress, "", from.addr})
 	if user == "" {
 		return
 	}
-	t.charge(throttleKey{countPair, user, addr})
-	if !own {
+	t.charge(pairKey(user, from, k))
+	if !k.any() {
 		t.charge(throttleKey{countUser, user, ""})
+		t.chargePlace(user, from)
 	}
+}
+
+// chargePlace counts a failure of a network, and the network if it is the first one.
+func (t *throttle) chargePlace(user string, from origin) {
+	now := t.now()
+	e := t.entry(throttleKey{countPlace, user, limits.Network(from.addr)})
+	if now.Sub(e.until) >= newPlaceFor {
+		e.failures = 0
+	}
+	if e.failures++; e.failures == 1 {
+		all := t.entry(throttleKey{countPlaces, user, ""})
+		if all.until.Before(now) {
+			all.until = now
+		}
+		// Never further than the whole: what was spent comes back within newPlaceFor.
+		all.until = minTime(all.until.Add(newPlaceFor/newPlaces), now.Add(newPlaceFor))
+	}
+	e.until = now
+}
+
+func minTime(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 func (t *throttle) charge(k throttleKey) {
@@ -185,14 +299,18 @@ func (t *throttle) charge(k throttleKey) {
 	e.until = now.Add(wait)
 }
 
-// succeeded takes back what the user mistyped here and remembers the address
-// as their own. The address stays charged for its attempts at others.
-func (t *throttle) succeeded(user, addr string) {
-	addr = addressKey(addr)
+// succeeded takes back what the user mistyped here and remembers the address, and the
+// device, as their own. The address stays charged for its attempts at others.
+func (t *throttle) succeeded(user string, from origin) {
+	from.addr = addressKey(from.addr)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.table.Delete(throttleKey{countPair, user, addr})
-	t.entry(throttleKey{countOwn, user, addr})
+	t.table.Delete(throttleKey{countPair, user, from.addr})
+	t.entry(throttleKey{countOwn, user, from.addr})
+	if len(from.device) >= minKnownDevice {
+		t.table.Delete(throttleKey{countPair, user, from.deviceKey()})
+		t.entry(throttleKey{countOwn, user, from.deviceKey()})
+	}
 }
 
 // register charges a registration, or tells how long to wait for one. An

@@ -1,12 +1,15 @@
 package account
 
 import (
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/skein-im/skein/internal/directory/sqlite"
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/limits"
 )
 
 // Guesses that all passed the throttle while they waited for their turn are
@@ -27,7 +30,7 @@ func TestThrottleAtOnce(t *testing.T) {
 		}
 		var release []func()
 		for range hashParallel {
-			r, err := s.hasher.acquire(t.Context())
+			r, err := s.hasher.turns.Enter(t.Context(), limits.Unknown, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -45,7 +48,7 @@ func TestThrottleAtOnce(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		if n := s.hasher.waiting.Load(); n != 60 {
+		if n := s.hasher.turns.Waiting(); n != 60 {
 			t.Errorf("%d wait for their turn, want all", n)
 		}
 		for _, r := range release {
@@ -57,4 +60,28 @@ func TestThrottleAtOnce(t *testing.T) {
 			t.Errorf("results %v, want %d to %d checked and the rest limited", codes, free+1, free+hashParallel)
 		}
 	})
+}
+
+// An address is doubted after two failures within the hour, whoever was meant; not for who
+// is known there.
+func TestWhoIsDoubted(t *testing.T) {
+	now := time.UnixMilli(1_700_000_000_000)
+	table := newThrottle(func() time.Time { return now }, 600)
+	bad := origin{addr: "192.0.2.1"}
+	for i, want := range []limits.Lane{limits.Unknown, limits.Unknown, limits.Doubted} {
+		if got := table.lane(bad, known{}); got != want {
+			t.Errorf("after %d failures: lane %d, want %d", i, got, want)
+		}
+		table.failed(fmt.Sprint("user", i), bad, known{})
+	}
+	if got := table.lane(bad, known{address: true}); got != limits.Known {
+		t.Errorf("who is known there: lane %d", got)
+	}
+	if got := table.lane(origin{addr: "192.0.2.2"}, known{}); got != limits.Unknown {
+		t.Errorf("beside it: lane %d", got)
+	}
+	now = now.Add(2 * time.Hour)
+	if got := table.lane(bad, known{}); got != limits.Unknown {
+		t.Errorf("later: lane %d", got)
+	}
 }

@@ -86,6 +86,12 @@ func TestThrottleAddress(t *testing.T) {
 	retryAfter(t, f.try(office, "bobby", password))
 }
 
+// from tries a password with a device that is named.
+func (f *fixture) from(addr, name, password, device string) error {
+	_, err := f.Login(background, addr, account.Credentials{Username: name, Password: password, Device: phone(device)})
+	return err
+}
+
 // Many addresses that guess at one user are slowed down together; the user is
 // not locked out where they have been, even if the server has restarted since.
 func TestThrottleUser(t *testing.T) {
@@ -95,15 +101,87 @@ func TestThrottleUser(t *testing.T) {
 	for i := range 101 {
 		f.guess(1, fmt.Sprintf("198.51.100.%d", i), "alice", im.CodeBadCredentials)
 	}
-	if got := retryAfter(t, f.try("203.0.113.9", "alice", password)); got > time.Minute {
+	if got := retryAfter(t, f.try("198.51.100.200", "alice", password)); got > time.Minute {
 		t.Errorf("wait %v", got)
 	}
 	if err := f.try(home, "alice", password); err != nil {
 		t.Errorf("at home: %v", err)
 	}
 	f.clock.Advance(time.Minute)
-	if err := f.try("203.0.113.9", "alice", password); err != nil {
+	if err := f.try("198.51.100.200", "alice", password); err != nil {
 		t.Errorf("after the wait: %v", err)
+	}
+}
+
+// While a name is guessed at from everywhere its owner gets in: with a device that they
+// signed in with before, wherever it is, also after a restart and after they signed out,
+// and with a new one where they never were. Neither is told from who guesses before.
+func TestAGuessedNameIsNotLockedOut(t *testing.T) {
+	const known = "a-device-id-of-22-char"
+	f := start(t)
+	tokens := f.register("alice", phone(known))
+	if _, err := f.Revoke(t.Context(), tokens.User, ""); err != nil {
+		t.Fatal(err)
+	}
+	f.restart()
+	guess := func() {
+		for i := range 120 {
+			_ = f.try(fmt.Sprintf("198.51.%d.7", i), "alice", "wrong password")
+		}
+		for i := range 120 { // also again, so that all have had their tries
+			_ = f.try(fmt.Sprintf("198.51.%d.7", i), "alice", "wrong password")
+			_ = f.try(fmt.Sprintf("198.51.%d.8", i), "alice", "wrong password")
+		}
+	}
+	guess()
+	retryAfter(t, f.try("198.51.3.9", "alice", password))
+	if err := f.from("198.51.3.9", "alice", password, known); err != nil {
+		t.Errorf("with a device of before, among those who guess: %v", err)
+	}
+	if err := f.try("203.0.113.9", "alice", password); err != nil {
+		t.Errorf("where they never were: %v", err)
+	}
+	// A device id that is short may be guessed, and makes nobody known.
+	f.login("alice", phone("d1"))
+	retryAfter(t, f.from("198.51.4.9", "alice", password, "d1"))
+}
+
+// Whoever has a device id of somebody's gets no further with it than with an address of
+// theirs.
+func TestThrottleKnownDevice(t *testing.T) {
+	const known = "a-device-id-of-22-char"
+	f := start(t)
+	f.register("alice", phone(known))
+	for i := range 6 {
+		want(t, f.from(fmt.Sprintf("198.51.%d.7", i), "alice", "wrong password", known), im.CodeBadCredentials)
+	}
+	if got := retryAfter(t, f.from("203.0.113.9", "alice", password, known)); got != time.Second {
+		t.Errorf("wait %v", got)
+	}
+	if err := f.try("203.0.113.9", "alice", password); err != nil {
+		t.Errorf("without it: %v", err)
+	}
+	if err := f.from(home, "bobby", password, known); im.CodeOf(err) != im.CodeBadCredentials {
+		t.Errorf("somebody else's name: %v", err)
+	}
+}
+
+// However many networks somebody has, the guesses at a name in a day are bounded.
+func TestNewPlacesAreBounded(t *testing.T) {
+	f := start(t)
+	f.register("alice", phone("d1"))
+	checked := 0
+	for i := range 3000 {
+		if im.CodeOf(f.try(fmt.Sprintf("10.%d.%d.7", i/256, i%256), "alice", "wrong password")) == im.CodeBadCredentials {
+			checked++
+		}
+	}
+	if checked < 500 || checked > 620 {
+		t.Errorf("%d guesses of 3000 networks at once were checked, want some 500", checked)
+	}
+	retryAfter(t, f.try("203.0.113.9", "alice", password))
+	if err := f.try(home, "alice", password); err != nil {
+		t.Errorf("at home: %v", err)
 	}
 }
 

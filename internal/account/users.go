@@ -88,6 +88,11 @@ func (s *Service) UpdateProfile(ctx context.Context, actor im.Actor, change im.P
 		if err != nil {
 			return User{}, err
 		}
+		if actor.Role == im.ServerUser {
+			if err := s.mayCall("displayName", name); err != nil {
+				return User{}, err
+			}
+		}
 		change.DisplayName = &name
 	}
 	if err := cmp.Or(im.CheckPicture(change.Picture), im.CheckLines("about", change.About, MaxAbout), im.CheckExtraChange(change.Extra)); err != nil {

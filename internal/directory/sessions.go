@@ -139,6 +139,13 @@ func (d *DB) TokenByHash(ctx context.Context, hash im.TokenHash) (im.TokenState,
 	return t, d.failed("read a token", err)
 }
 
+// HadDevice tells whether a session of the user was bound to a device, also one that ended
+// and is not purged.
+func (d *DB) HadDevice(ctx context.Context, user im.UserID, device string) (had bool, err error) {
+	err = d.queryRow(ctx, "SELECT EXISTS (SELECT 1 FROM sessions WHERE user_id = $1 AND device_id = $2)", user, device).Scan(&had)
+	return had, d.failed("read the devices of a user", err)
+}
+
 // BindDevice binds a session to a device, unless it is bound already, and
 // returns the device that it is bound to then. Of two at once one wins.
 // not_found: the session is not there or ended.

@@ -9,6 +9,19 @@ import (
 	"github.com/skein-im/skein/internal/im"
 )
 
+// usernameShape is the expression of the index users_shape, of im.UsernameShape.
+const usernameShape = `replace(replace(replace(replace(replace(replace(username, '1', 'l'), '0', 'o'), 'rn', 'm'), 'vv', 'w'), '_', '-'), '.', '-')`
+
+// LooksLike returns a username that looks the same as another one, and is not it, nor
+// except's: "" if there is none.
+func (d *DB) LooksLike(ctx context.Context, name string, except im.UserID) (like string, err error) {
+	err = d.queryRow(ctx, "SELECT username FROM users WHERE "+usernameShape+" = $1 AND username <> $2 AND id <> $3 LIMIT 1", im.UsernameShape(name), name, string(except)).Scan(&like)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return like, d.failed("look for a username", err)
+}
+
 // heldByOther tells whether a username was another user's and is held for them still.
 func heldByOther(tx *writeTx, name string, user im.UserID, now time.Time) (bool, error) {
 	var held bool

@@ -24,6 +24,9 @@ const MaxMarks = 5
 //   - a variation selector after what has variants: ❤️, 1️⃣, Han, Mongolian;
 //   - tags behind a black flag: the flags of Scotland and others.
 //
+// A word of Latin, Cyrillic and Greek letters together is refused where one of them looks
+// like one of another alphabet (lookalike).
+//
 // (The nickname profile of RFC 8266 refuses these emojis, so it is not what is used.)
 func CheckName(field, name string, least, most int) error {
 	if !utf8.ValidString(name) {
@@ -49,6 +52,9 @@ func CheckName(field, name string, least, most int) error {
 				return Wrong(field, "must not have more than %d marks on one character", MaxMarks)
 			}
 		}
+	}
+	if r := lookalike(runes); r != 0 {
+		return Wrong(field, "must not mix letters of several alphabets that look the same in one word (%U)", r)
 	}
 	if !strings.ContainsFunc(name, shows) && (name != "" || least > 0) {
 		return Wrong(field, "must show something, in %d to %d characters", max(least, 1), most)

@@ -46,6 +46,8 @@ func RunAccounts(t *testing.T, open func(t *testing.T) *directory.DB) {
 		{"RotateTokens", rotateTokens},
 		{"RotateTokensRaced", rotateTokensRaced},
 		{"SessionsSeen", sessionsSeen},
+		{"HadDevice", hadDevice},
+		{"LooksLike", looksLike},
 		{"ListSessions", listSessions},
 		{"EndSessions", endSessions},
 		{"EndSessionsRaced", endSessionsRaced},

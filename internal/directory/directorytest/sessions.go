@@ -214,6 +214,32 @@ func sessionsSeen(a *accounts) {
 	}
 }
 
+func hadDevice(a *accounts) {
+	a.user("u1")
+	a.user("u2")
+	o := opening("u1", "s1")
+	o.Session.Device = im.Device{ID: "phone", Class: 1}
+	a.ok(a.db.OpenSession(a.Context(), o))
+	had := func(user im.UserID, device string, want bool) {
+		a.Helper()
+		if got := get(a.db.HadDevice(a.Context(), user, device)); got != want {
+			a.Errorf("%s had %s: %v, want %v", user, device, got, want)
+		}
+	}
+	had("u1", "phone", true)
+	had("u1", "Phone", false)
+	had("u2", "phone", false)
+	had("nobody", "phone", false)
+	if _, err := a.db.EndSessions(a.Context(), "u1", "s1", start()); err != nil {
+		a.Fatal(err)
+	}
+	had("u1", "phone", true)
+	if _, err := a.db.PurgeSessions(a.Context(), start().Add(time.Hour), start()); err != nil {
+		a.Fatal(err)
+	}
+	had("u1", "phone", false)
+}
+
 func listSessions(a *accounts) {
 	a.user("u1")
 	a.user("u2")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/skein-im/skein/internal/im"
@@ -276,5 +277,22 @@ func claimOfferRaced(a *accounts) {
 	})
 	if !get(a.db.HasAdminClaim(a.Context(), []byte{byte(winner)})) {
 		a.Error("the code of the one who made it is not open")
+	}
+}
+
+func looksLike(a *accounts) {
+	for _, name := range []string{"paul.smith", "marta", "w1m"} {
+		c := im.Credentials{User: im.User{ID: im.UserID("id-" + strings.ReplaceAll(name, ".", "-")), Username: name, DisplayName: name, Created: start()}}
+		a.ok(a.db.CreateUser(a.Context(), c))
+	}
+	for name, want := range map[string]string{
+		"paul.smith": "", "pau1_smith": "paul.smith", "paul-srnith": "paul.smith", "rnarta": "marta", "vvlm": "w1m", "paulsmith": "", "maria": "",
+	} {
+		if got := get(a.db.LooksLike(a.Context(), name, "")); got != want {
+			a.Errorf("%s looks like %q, want %q", name, got, want)
+		}
+	}
+	if got := get(a.db.LooksLike(a.Context(), "paul_smith", "id-paul-smith")); got != "" {
+		a.Errorf("it looks like their own, %q", got)
 	}
 }

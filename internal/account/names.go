@@ -1,0 +1,32 @@
+package account
+
+import (
+	"context"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// mayChoose tells whether somebody may have a username that they chose themselves:
+// already_exists: it is reserved, or looks like another one's. Two who choose such names at
+// the same moment may both get them: it is there for who is known by a name already. What an
+// administrator gives is not held to it.
+func (s *Service) mayChoose(ctx context.Context, user im.UserID, username string) error {
+	if im.Reserved(username, s.o.ReservedNames) {
+		return im.Errorf(im.CodeAlreadyExists, "this username is reserved: choose another one, or ask an administrator for it")
+	}
+	like, err := s.store.LooksLike(ctx, username, user)
+	if err == nil && like != "" {
+		return im.Errorf(im.CodeAlreadyExists, "the username looks like another one that is taken: choose another one")
+	}
+	return err
+}
+
+// mayCall tells whether who is no administrator may be shown by a name.
+func (s *Service) mayCall(field, name string) error {
+	if im.Reserved(norm.NFKC.String(name), s.o.ReservedNames) {
+		return im.Wrong(field, "is reserved: nobody is to be taken for the server, or for who runs it")
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+package account_test
+
+import (
+	"testing"
+
+	"github.com/skein-im/skein/internal/account"
+	"github.com/skein-im/skein/internal/im"
+)
+
+// Nobody takes a username that looks like another one's, or that is reserved; an
+// administrator gives them all the same, and who has a name may spell it anew.
+func TestUsernamesThatLookAlike(t *testing.T) {
+	f := start(t, func(o *account.Options) { o.ReservedNames = []string{"acme"} })
+	paul := f.register("paul.smith", phone("d1"))
+	register := func(name string) error {
+		_, err := f.Register(background, home, account.Registration{Username: name, Password: password})
+		return err
+	}
+	for _, name := range []string{"pau1.smith", "paul_smith", "Paul-Smith", "paul.srnith", "admin", "r00t", "every-one", "acme", "A.C.M.E"} {
+		want(t, register(name), im.CodeAlreadyExists)
+	}
+	for _, name := range []string{"paul.smyth", "paulsmith", "rooty"} {
+		if err := register(name); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	eve := f.register("eve", phone("d1"))
+	rename := func(who account.Tokens, name string) error {
+		_, err := f.ChangeUsername(background, im.Actor{User: who.User, Address: home}, name, password)
+		return err
+	}
+	want(t, rename(eve, "pau1.smith"), im.CodeAlreadyExists)
+	want(t, rename(eve, "support"), im.CodeAlreadyExists)
+	if err := rename(paul, "paul_smith"); err != nil {
+		t.Errorf("one's own name, spelt anew: %v", err)
+	}
+	for _, name := range []string{"support", "pau1.smith"} {
+		if _, err := f.CreateUser(background, account.Registration{Username: name, Password: password}); err != nil {
+			t.Errorf("an administrator makes %s: %v", name, err)
+		}
+	}
+	if _, err := f.SetUsername(background, eve.User, "root"); err != nil {
+		t.Errorf("an administrator gives a name: %v", err)
+	}
+	f.login("root", phone("d2"))
+}
+
+// Who is no administrator is not shown as the server, or as everybody.
+func TestReservedDisplayNames(t *testing.T) {
+	f := start(t, func(o *account.Options) { o.MaxGuests = 5 })
+	for _, name := range []string{"Admin", "\uff33\uff55\uff50\uff50\uff4f\uff52\uff54", "\u0410DMIN", "everyone"} {
+		_, err := f.Register(background, home, account.Registration{Username: "eve", Password: password, DisplayName: name})
+		want(t, err, im.CodeInvalidArgument)
+		_, err = f.guest(name)
+		want(t, err, im.CodeInvalidArgument)
+	}
+	eve := f.register("eve", phone("d1"))
+	name := "Support"
+	_, err := f.UpdateProfile(background, im.Actor{User: eve.User}, im.ProfileChange{DisplayName: &name})
+	want(t, err, im.CodeInvalidArgument)
+	if _, err = f.UpdateProfile(background, im.Actor{User: eve.User, Role: im.ServerAdmin}, im.ProfileChange{DisplayName: &name}); err != nil {
+		t.Errorf("an administrator: %v", err)
+	}
+	mixed := "P\u0430ul"
+	_, err = f.UpdateProfile(background, im.Actor{User: eve.User, Role: im.ServerAdmin}, im.ProfileChange{DisplayName: &mixed})
+	want(t, err, im.CodeInvalidArgument)
+}
