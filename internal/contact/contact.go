@@ -77,6 +77,11 @@ const (
 	MaxCoolDown   = 16 * 24 * time.Hour
 )
 
+// WithdrawnFor is how long who took a request back may not ask the same user again, unless
+// Options.AskAgain says otherwise: each request is told, so that one who asks and withdraws
+// by turns would fill their feed.
+const WithdrawnFor = time.Hour
+
 // goneFor is how long it is remembered that there is nothing to tell any more.
 const goneFor = 90 * 24 * time.Hour
 
@@ -174,6 +179,12 @@ type Options struct {
 	Changed func(ctx context.Context, a, b im.UserID)
 	// RequestsLast is how long a request is open. Default 30 days.
 	RequestsLast time.Duration
+	// RequestsPerDay is how many requests somebody may make in a day, counted by this
+	// process. Default 100; below 0: no limit.
+	RequestsPerDay int
+	// AskAgain is how long who took a request back may not ask the same user again. Default
+	// WithdrawnFor; below 0: they may at once.
+	AskAgain time.Duration
 	// CachedPairs bounds the permissions kept in RAM (about 150 bytes each).
 	// Default 100,000.
 	CachedPairs int
@@ -189,6 +200,7 @@ type Service struct {
 	o      Options
 	gates  *gates
 	reads  reads
+	asked  asked
 	began  time.Time
 	// news says that a profile changed. Capacity 1.
 	news chan struct{}
@@ -214,19 +226,26 @@ func New(store Store, people PeopleStore, outbox Driver, o Options) *Service {
 	if o.RequestsLast <= 0 {
 		o.RequestsLast = 30 * 24 * time.Hour
 	}
+	if o.AskAgain == 0 {
+		o.AskAgain = WithdrawnFor
+	}
+	if o.RequestsPerDay == 0 {
+		o.RequestsPerDay = 100
+	}
 	if o.CachedPairs <= 0 {
 		o.CachedPairs = 100_000
 	}
-	return &Service{store: store, people: people, outbox: outbox, o: o, gates: newGates(o.CachedPairs), reads: newReads(o.CachedPairs), began: o.Now(), news: make(chan struct{}, 1)}
+	return &Service{store: store, people: people, outbox: outbox, o: o, gates: newGates(o.CachedPairs), reads: newReads(o.CachedPairs), asked: newAsked(o.RequestsPerDay), began: o.Now(), news: make(chan struct{}, 1)}
 }
 
 // Request asks a user to become a contact. If they have asked already, both
-// become contacts. Message is shown to them. Who was refused is told rate_limited
-// until they may ask again.
+// become contacts. Message is shown to them. Who was refused, or took a request back, is
+// told rate_limited until they may ask again, as is who made too many in a day.
 func (s *Service) Request(ctx context.Context, actor im.Actor, user im.UserID, message string) (Contact, error) {
 	if err := checkText("message", message, MaxMessage); err != nil {
 		return Contact{}, err
 	}
+	counted := false
 	return s.change(ctx, actor, user, func(mine, theirs *Contact) (event, error) {
 		switch {
 		case mine.State == Friend:
@@ -238,7 +257,12 @@ func (s *Service) Request(ctx context.Context, actor im.Actor, user im.UserID, m
 		}
 		if mine.State != Asked {
 			if wait := mine.AskAfter.Sub(s.o.Now()); wait > 0 {
-				e := im.Errorf(im.CodeRateLimited, "this user refused: ask again later")
+				e := im.Errorf(im.CodeRateLimited, "this user refused, or the last request was taken back: ask again later")
+				e.RetryAfter = wait
+				return event{}, e
+			}
+			if wait := s.asked.take(actor.User, &counted, s.o.Now()); wait > 0 {
+				e := im.Errorf(im.CodeRateLimited, "you may ask %d users a day", s.o.RequestsPerDay)
 				e.RetryAfter = wait
 				return event{}, e
 			}
@@ -287,6 +311,9 @@ func (s *Service) Remove(ctx context.Context, actor im.Actor, user im.UserID) er
 	_, err := s.change(ctx, actor, user, func(mine, theirs *Contact) (event, error) {
 		if mine.State == None {
 			return event{}, nil
+		}
+		if again := s.o.Now().Add(s.o.AskAgain); s.o.AskAgain > 0 && mine.State == Asked && mine.AskAfter.Before(again) {
+			mine.AskAfter = again
 		}
 		return part(mine, theirs, im.EventContactRemoved), nil
 	})

@@ -15,8 +15,14 @@ import (
 // newTimed is a world whose clock goes.
 func newTimed(t *testing.T, users ...im.UserID) (*world, *time.Time) {
 	t.Helper()
+	return newTimedWith(t, contact.Options{}, users...)
+}
+
+func newTimedWith(t *testing.T, o contact.Options, users ...im.UserID) (*world, *time.Time) {
+	t.Helper()
 	w, clock := newWorld(t, users...), now
-	w.Service = contact.New(w.store, w.store, w.runner, contact.Options{Now: func() time.Time { return clock }})
+	o.Now = func() time.Time { return clock }
+	w.Service = contact.New(w.store, w.store, w.runner, o)
 	return w, &clock
 }
 
@@ -83,6 +89,45 @@ func TestCoolDown(t *testing.T) {
 	}
 	w.steps("a asks b", "b refuses a", "b asks a", "a accepts b", "a removes b")
 	refused(day)
+}
+
+// Who takes a request back asks the same user an hour later at the earliest: the other's
+// feed is not filled with requests that come and go. Who is asked is not kept from asking.
+func TestWithdrawnRequests(t *testing.T) {
+	w, clock := newTimed(t, "a", "b", "c")
+	w.steps("a asks b", "a removes b")
+	var e *im.Error
+	for range 5 {
+		if err := w.do("a asks b"); !errors.As(err, &e) || e.Code != im.CodeRateLimited || e.RetryAfter != contact.WithdrawnFor {
+			t.Fatalf("at once: %v", err)
+		}
+		w.steps("a removes b")
+	}
+	if got := strings.Count(w.feed("b"), "requested"); got != 1 {
+		t.Errorf("%d requests were told", got)
+	}
+	w.steps("a asks c", "b asks a", "b removes a")
+	*clock = clock.Add(contact.WithdrawnFor)
+	w.steps("a asks b", "b accepts a", "a removes b", "a asks b") // an end that is no withdrawal
+}
+
+// Somebody asks so many users in a day. A repeat, and what is refused, counts nothing.
+func TestRequestsPerDay(t *testing.T) {
+	users := []im.UserID{"a", "z"}
+	for i := range 6 {
+		users = append(users, im.UserID(fmt.Sprint("u", i)))
+	}
+	w, clock := newTimedWith(t, contact.Options{RequestsPerDay: 4}, users...)
+	for i := range 4 {
+		w.steps(fmt.Sprint("a asks u", i), fmt.Sprint("a asks u", i))
+	}
+	var e *im.Error
+	if err := w.do("a asks u4"); !errors.As(err, &e) || e.Code != im.CodeRateLimited || e.RetryAfter != 6*time.Hour {
+		t.Fatalf("the fifth: %v", err)
+	}
+	w.steps("z asks u4", "a asks u0", "u5 asks a", "a asks u5")
+	*clock = clock.Add(6 * time.Hour)
+	w.steps("a asks u4")
 }
 
 // A remark and a tag are names: what is not seen, or turns the text, is in neither.

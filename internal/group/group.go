@@ -159,6 +159,9 @@ type Options struct {
 	// contacts, in a day, counted by this process; who adds them more often asks them.
 	// Default 100; below 0: no limit.
 	StrangersPerDay int
+	// MadePerDay is how many groups somebody may make in a day, counted by this process.
+	// Default 200; below 0: no limit.
+	MadePerDay int
 	// CachedMembers bounds the rosters kept in RAM by their members in all (about
 	// 150 bytes each). Default 1,000,000.
 	CachedMembers int
@@ -186,6 +189,8 @@ type Service struct {
 	pace      pace
 	adds      adds
 	strangers adds
+	askers    adds
+	made      adds
 	seed      maphash.Seed
 	turns     [256]chan struct{}
 	loads     prometheus.Counter
@@ -212,6 +217,9 @@ func New(store Store, people People, doors Doors, outbox Driver, o Options) *Ser
 	if o.StrangersPerDay == 0 {
 		o.StrangersPerDay = 100
 	}
+	if o.MadePerDay == 0 {
+		o.MadePerDay = 200
+	}
 	if o.Help == nil {
 		o.Help = func(im.ConversationID) {}
 	}
@@ -222,6 +230,7 @@ func New(store Store, people People, doors Doors, outbox Driver, o Options) *Ser
 	s := &Service{
 		store: store, people: people, doors: doors, outbox: outbox, o: o, seed: maphash.MakeSeed(),
 		rosters: newRosters(o.CachedMembers), pace: newPace(pacedMembers), adds: newAdds(o.AddsPerHour, time.Hour), strangers: newAdds(o.StrangersPerDay, 24*time.Hour),
+		askers: newAdds(o.StrangersPerDay, 24*time.Hour), made: newAdds(o.MadePerDay, 24*time.Hour),
 		loads: metrics.NewCounter(prometheus.CounterOpts{
 			Name: "skein_group_roster_loads_total",
 			Help: "Rosters read from the directory because RAM had none.",
@@ -231,7 +240,7 @@ func New(store Store, people People, doors Doors, outbox Driver, o Options) *Ser
 			Help: "Roster changes decided again because the roster moved.",
 		}),
 	}
-	s.limits.Store(&Limits{MaxMembers: o.MaxMembers, MaxGroups: o.MaxGroups, AddsPerHour: o.AddsPerHour, StrangersPerDay: o.StrangersPerDay})
+	s.limits.Store(&Limits{MaxMembers: o.MaxMembers, MaxGroups: o.MaxGroups, AddsPerHour: o.AddsPerHour, StrangersPerDay: o.StrangersPerDay, MadePerDay: o.MadePerDay})
 	for i := range s.turns {
 		s.turns[i] = make(chan struct{}, 1)
 	}
@@ -292,7 +301,13 @@ func (s *Service) CreateNew(ctx context.Context, actor im.Actor, n NewGroup) (g 
 	if err := s.mayJoinOneMore(ctx, actor.User); err != nil {
 		return Group{}, nil, err
 	}
+	if !n.Unasked {
+		if err := s.mayMake(actor.User); err != nil {
+			return Group{}, nil, err
+		}
+	}
 	if err := s.count(actor.User, who, n.Unasked); err != nil {
+		s.unmake(actor.User, n)
 		return Group{}, nil, err
 	}
 	named := n.Conversation != ""
@@ -305,6 +320,7 @@ func (s *Service) CreateNew(ctx context.Context, actor im.Actor, n NewGroup) (g 
 	})
 	c, err := s.store.CreateGroup(ctx, g, n.RequestID, p)
 	if err != nil {
+		s.unmake(actor.User, n)
 		return Group{}, nil, fmt.Errorf("create group: %w", err)
 	}
 	if c == g.Conversation && !named {
@@ -312,6 +328,7 @@ func (s *Service) CreateNew(ctx context.Context, actor im.Actor, n NewGroup) (g 
 	} else { // it may be the one that was made before
 		if c != g.Conversation {
 			s.uncount(actor.User, who, n.Unasked, strangers)
+			s.unmake(actor.User, n)
 		}
 		err = s.settle(ctx, c)
 	}
@@ -325,6 +342,13 @@ func (s *Service) CreateNew(ctx context.Context, actor im.Actor, n NewGroup) (g 
 	return g, invited, err
 }
 
+// unmake gives back what mayMake counted for a group that was not made.
+func (s *Service) unmake(user im.UserID, n NewGroup) {
+	if !n.Unasked {
+		s.made.giveBack(user, 1)
+	}
+}
+
 // madeBefore is the answer to a repeat: the group that is there, and who is asked now
 // because the first time ended before they were. Nothing is counted.
 func (s *Service) madeBefore(ctx context.Context, actor im.Actor, c im.ConversationID, others []im.UserID) (g Group, invited []im.UserID, err error) {
@@ -336,7 +360,7 @@ func (s *Service) madeBefore(ctx context.Context, actor im.Actor, c im.Conversat
 	}
 	counted := strange{} // a stranger who could not be added was asked, or is not
 	for _, u := range others {
-		counted[u] = true
+		counted[u], counted[asksKey(u)] = true, true
 	}
 	who, err := s.addable(ctx, actor.User, others, false, counted)
 	if err != nil {

@@ -3,6 +3,7 @@ package group
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -29,8 +30,8 @@ type Invitation = im.Invitation
 // ways are users who may be added, and those who are asked, in their order.
 type ways struct{ add, ask []im.UserID }
 
-// strange are the users of one call who were counted as added by a stranger: one that is
-// decided again is counted once.
+// strange are the users of one call who were counted as added, or asked (asksKey), by a
+// stranger: one that is decided again is counted once.
 type strange map[im.UserID]bool
 
 // addable tells which of users may be added or asked; unasked: nobody is. It notes in
@@ -55,7 +56,9 @@ func (s *Service) addable(ctx context.Context, actor im.UserID, users []im.UserI
 		case unasked:
 			w.add = append(w.add, u)
 		case a.Ask, a.Stranger && !s.mayStranger(u, counted):
-			w.ask = append(w.ask, u)
+			if !a.Stranger || s.mayAsk(u, counted) {
+				w.ask = append(w.ask, u)
+			}
 		default:
 			w.add = append(w.add, u)
 		}
@@ -77,9 +80,30 @@ func (s *Service) mayStranger(user im.UserID, counted strange) bool {
 	return true
 }
 
+// mayAsk counts that somebody who is none of a user's contacts invites them to a group: as
+// many a day do it as may add. Further ones are passed over, as those are who blocked them,
+// and nobody is told.
+func (s *Service) mayAsk(user im.UserID, counted strange) bool {
+	if s.limits.Load().StrangersPerDay < 0 || counted[asksKey(user)] {
+		return true
+	}
+	if s.askers.take(user, 1, s.o.Now()) != 0 {
+		return false
+	}
+	counted[asksKey(user)] = true
+	return true
+}
+
+// asksKey is a user in strange as one who was asked: no id has a space.
+func asksKey(u im.UserID) im.UserID { return "asks " + u }
+
 // uncount gives back what a call counted that found its work done before.
 func (s *Service) uncount(actor im.UserID, w ways, unasked bool, counted strange) {
 	for u := range counted {
+		if asked, ok := strings.CutPrefix(string(u), "asks "); ok {
+			s.askers.giveBack(im.UserID(asked), 1)
+			continue
+		}
 		s.strangers.giveBack(u, 1)
 	}
 	if !unasked && s.limits.Load().AddsPerHour >= 0 {
@@ -96,6 +120,20 @@ func (s *Service) mayJoinOneMore(ctx context.Context, user im.UserID) error {
 	}
 	if n >= s.limits.Load().MaxGroups {
 		return im.Errorf(im.CodeTooLarge, "you are in %d groups; at most %d are allowed", n, s.limits.Load().MaxGroups)
+	}
+	return nil
+}
+
+// mayMake counts that somebody makes a group: rate_limited.
+func (s *Service) mayMake(user im.UserID) error {
+	most := s.limits.Load().MadePerDay
+	if most < 0 {
+		return nil
+	}
+	if wait := s.made.take(user, 1, s.o.Now()); wait > 0 {
+		e := im.Errorf(im.CodeRateLimited, "you may make %d groups a day", most)
+		e.RetryAfter = wait
+		return e
 	}
 	return nil
 }

@@ -250,6 +250,61 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
+// TestInvitationsOfStrangers: as many strangers as may add somebody in a day may invite
+// them; further ones are told nothing, and nobody's feed grows. Contacts invite as before.
+func TestInvitationsOfStrangers(t *testing.T) {
+	w := newWorld(t, group.Options{StrangersPerDay: 2}, "v", "friend", "s")
+	_, err := w.store.UpdateContacts(t.Context(), "v", "friend", func(mine, theirs *im.Contact) ([]im.Promise, error) {
+		mine.State, theirs.State = im.ContactFriend, im.ContactFriend
+		return nil, nil
+	})
+	w.ok(err)
+	ways := map[string]int{}
+	for range 8 {
+		made, invited, err := w.CreateNew(t.Context(), actor("s"), group.NewGroup{Name: "win", Members: []im.UserID{"v"}})
+		w.ok(err)
+		ways[fmt.Sprint(made.Members, len(invited))]++
+	}
+	if ways["2 0"] != 2 || ways["1 1"] != 2 || ways["1 0"] != 4 {
+		t.Errorf("members and invited: %v", ways)
+	}
+	w.ask(im.GroupsNobody, "v")
+	made, invited, err := w.CreateNew(t.Context(), actor("friend"), group.NewGroup{Name: "friends", Members: []im.UserID{"v"}})
+	if err != nil || made.Members != 1 || len(invited) != 1 {
+		t.Errorf("a contact: %d members, invited %v, %v", made.Members, invited, err)
+	}
+	w.now = w.now.Add(12 * time.Hour)
+	_, invited, err = w.CreateNew(t.Context(), actor("s"), group.NewGroup{Name: "win", Members: []im.UserID{"v"}})
+	if err != nil || len(invited) != 1 {
+		t.Errorf("12 hours later: invited %v, %v", invited, err)
+	}
+}
+
+// TestGroupsMadePerDay: somebody makes so many groups in a day; a repeat, and one that an
+// administrator makes for them, counts nothing.
+func TestGroupsMadePerDay(t *testing.T) {
+	w := newWorld(t, group.Options{MadePerDay: 3}, "o", "p")
+	makes := func(by im.UserID, n group.NewGroup) error {
+		n.Name = "group"
+		_, _, err := w.CreateNew(t.Context(), actor(by), n)
+		return err
+	}
+	for i := range 3 {
+		request := fmt.Sprint("r", i)
+		w.ok(makes("o", group.NewGroup{RequestID: request}))
+		w.ok(makes("o", group.NewGroup{RequestID: request}))
+	}
+	w.ok(makes("o", group.NewGroup{Unasked: true}))
+	err := makes("o", group.NewGroup{})
+	w.wantCode(err, im.CodeRateLimited)
+	if wait := im.Public(err).RetryAfter; wait < 8*time.Hour || wait > 8*time.Hour+time.Second {
+		t.Errorf("wait %s", wait)
+	}
+	w.ok(makes("p", group.NewGroup{}))
+	w.SetLimits(group.Limits{MaxMembers: 10, MaxGroups: 100, AddsPerHour: 10, StrangersPerDay: 10, MadePerDay: -1})
+	w.ok(makes("o", group.NewGroup{}))
+}
+
 // TestAddsPerHour: who adds more than they may in an hour waits, whether they add,
 // invite or make groups; others do not wait for them.
 func TestAddsPerHour(t *testing.T) {
