@@ -18,6 +18,7 @@ var version = "dev"
 
 type cli struct {
 	Bench   benchCmd   `cmd:"" help:"Measure a server: one that is started for it, or one that runs."`
+	Attack  attackCmd  `cmd:"" help:"Attack a server that is started for it, as strangers can: what they reach, and what others feel of it."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 
 	Conformance    conformanceCmd    `cmd:"" help:"Find out whether a server speaks the Skein protocol: each case passed, failed or was left out, and why."`
