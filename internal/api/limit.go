@@ -4,6 +4,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -29,7 +30,7 @@ const classFailure Class = "failure"
 // in the account package.
 func DefaultLimits() map[Class]Limit {
 	return map[Class]Limit{
-		ClassCredential: {PerSecond: 1, Burst: 30},
+		ClassCredential: {PerSecond: 5, Burst: 300}, // an office behind one address at nine o'clock
 		ClassRead:       {PerSecond: 50, Burst: 200},
 		ClassWrite:      {PerSecond: 20, Burst: 100},
 		ClassMark:       {PerSecond: 20, Burst: 100},
@@ -129,13 +130,36 @@ func (l *Limiter) more(class Class, actor im.Actor, n int) error {
 	if l.devices == nil || actor.User == "" || n <= 0 {
 		return nil
 	}
-	wait := l.devices.More(actor.User, actor.Device.ID, class.of(), n, l.now().UnixNano())
+	wait := l.devices.More(actor.User, actor.Device.ID, addressOf(actor), class.of(), n, l.now().UnixNano())
 	if wait == 0 {
 		return nil
 	}
 	e := im.Errorf(im.CodeRateLimited, "these are %d requests of this kind, and too many were made just now", n+1)
 	e.RetryAfter = wait
 	return e
+}
+
+// bytes counts the bytes of a request that sends a message, which came over HTTP: those of
+// connections their gateway counted.
+func (l *Limiter) bytes(class Class, actor im.Actor, n int) error {
+	if l.devices == nil || actor.User == "" || class != ClassSend {
+		return nil
+	}
+	wait := l.devices.Bytes(actor.User, actor.Device.ID, addressOf(actor), n, l.now().UnixNano())
+	if wait == 0 {
+		return nil
+	}
+	e := im.Errorf(im.CodeRateLimited, "this account has sent as many bytes of messages as it may in a day")
+	e.RetryAfter = wait
+	return e
+}
+
+// addressOf is an actor's address, "" where they have none.
+func addressOf(actor im.Actor) string {
+	if addr := parseAddr(actor.Address); addr.IsValid() {
+		return addr.String()
+	}
+	return ""
 }
 
 // OfDevice is what a call of a method counts as in a device's buckets when it comes
@@ -153,6 +177,22 @@ func OfDevice() func(method string) limits.Class {
 	}
 }
 
+// hashes tells the methods whose calls wait for a turn at hashing a password in the
+// account package.
+func hashes(method string) bool {
+	switch strings.TrimPrefix(method, "skein.v1.") {
+	case "AccountService/Register", "AccountService/Login", "AccountService/ChangePassword", "AccountService/ResetPassword", "AccountService/UpgradeGuest",
+		"AccountService/DeleteAccount", "AccountService/BeginTotp", "AccountService/DisableTotp", "AccountService/NewRecoveryCodes",
+		"AccountService/ChangeUsername", "AccountService/LinkIdentity", "AccountService/UnlinkIdentity", "AccountService/BeginExport", "AdminService/ClaimAdmin":
+		return true
+	}
+	return false
+}
+
+// WaitElsewhere tells the methods that do not wait in the line of passwords and tokens,
+// because they do so where passwords are hashed.
+func WaitElsewhere() func(method string) bool { return hashes }
+
 // NeedNoToken tells the methods that anyone may call.
 func NeedNoToken() func(method string) bool {
 	open := map[string]bool{}
@@ -169,7 +209,7 @@ func (l *Limiter) admit(class Class, actor im.Actor) (quota, bool) {
 		if l.devices == nil || actor.Connection != "" {
 			return quota{}, true
 		}
-		q := l.devices.Ask(actor.User, actor.Device.ID, c, l.now().UnixNano())
+		q := l.devices.Ask(actor.User, actor.Device.ID, addressOf(actor), c, l.now().UnixNano())
 		return quota{limit: Limit(q.Rate), remaining: q.Left, full: q.Full, wait: q.Wait}, q.Wait == 0
 	}
 	addr := parseAddr(actor.Address)

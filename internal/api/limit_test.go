@@ -60,9 +60,9 @@ func TestBothDoorsTakeFromOneBucket(t *testing.T) {
 		}
 		now = now.Add(time.Minute) // all is full
 		d.done = 0
-		a := devices.Enter("alice", "") // alice's session has no device
+		a := devices.Enter("alice", "", "") // alice's session has no device
 		for range 2 {
-			if wait, _ := devices.Take(a, class, now.UnixNano()); wait != 0 {
+			if wait, _ := devices.Take(a, class, 0, now.UnixNano()); wait != 0 {
 				t.Errorf("%s over the connection: %v", method, wait)
 			}
 			if e := d.over(t, "alice", "192.0.2.1:1000", method); e != nil { // is not counted again
@@ -161,13 +161,14 @@ func TestWhoWaitsAsToldOverHTTP(t *testing.T) {
 	}
 }
 
-// While logic is slow, passwords are let in as fast as it answers, like handshakes;
-// the others are told when to come back, and nothing else is held up.
-func TestPasswordsStandInLine(t *testing.T) {
+// While logic is slow, refreshes and the like are let in as fast as it answers, like
+// handshakes; the others are told when to come back, and nothing else is held up: neither
+// those whose passwords are hashed, who wait for that where it is done.
+func TestCredentialsStandInLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var underway, most, refused, served atomic.Int32
 		h := NewHTTP(&fakeLogic{call: func(_ context.Context, _ im.Actor, method string, _ []byte) ([]byte, error) {
-			if !strings.HasSuffix(method, "/Login") {
+			if !strings.HasSuffix(method, "/Refresh") {
 				return nil, nil
 			}
 			most.Store(max(most.Load(), underway.Add(1)))
@@ -179,7 +180,7 @@ func TestPasswordsStandInLine(t *testing.T) {
 			var wg sync.WaitGroup
 			for range n {
 				wg.Go(func() {
-					w := do(h, post("AccountService/Login", "", "{}"))
+					w := do(h, post("AccountService/Refresh", "", "{}"))
 					switch code, _ := errorOf(t, w); {
 					case w.Code == http.StatusOK:
 						served.Add(1)
@@ -197,6 +198,9 @@ func TestPasswordsStandInLine(t *testing.T) {
 		go func() {
 			if w := do(h, post("AccountService/ListSessions", "alice", "{}")); w.Code != http.StatusOK {
 				t.Errorf("beside: %d", w.Code)
+			}
+			if w := do(h, post("AccountService/Login", "", "{}")); w.Code != http.StatusOK {
+				t.Errorf("a password beside: %d", w.Code)
 			}
 			if time.Since(began) > 0 {
 				t.Errorf("beside: after %v", time.Since(began))
@@ -222,5 +226,22 @@ func TestCallsAreLimitedByDefault(t *testing.T) {
 	}
 	if want := DefaultLimits()[ClassCredential].Burst; passed != want {
 		t.Errorf("%d calls passed, want %d", passed, want)
+	}
+}
+
+// Whose password is hashed does not stand in the line: each of those methods is one, and
+// counts by the address.
+func TestMethodsThatHash(t *testing.T) {
+	n := 0
+	for _, m := range Methods() {
+		if !hashes(m.Name) {
+			continue
+		}
+		if n++; m.Class != ClassCredential {
+			t.Errorf("%s is of the class %s", m.Name, m.Class)
+		}
+	}
+	if n != 14 || hashes("skein.v1.AccountService/Refresh") {
+		t.Errorf("%d methods hash", n)
 	}
 }

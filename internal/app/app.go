@@ -149,6 +149,9 @@ type App struct {
 	// clusterAddr is where the other nodes reach this one.
 	clusterAddr string
 
+	// open are the connections of the public ports that wait for a request, or have one
+	// under way.
+	open      *limits.Sockets
 	poller    *netio.Poller
 	listeners []listening
 	public    *httpServer
@@ -257,13 +260,13 @@ func (a *App) makeServices(ctx context.Context, o Options) error {
 func (a *App) makeGateway(o Options) {
 	c := a.cfg
 	options := gateway.Options{
-		Logic:       a.tracedAsk(a.ask),
-		Codecs:      a.codecs(o),
-		Heartbeat:   o.Heartbeat,
-		Limits:      gateway.Limits{PullEntries: messaging.MaxPull, EditWindow: time.Duration(c.Messaging.EditWindow), RecallWindow: time.Duration(c.Messaging.RecallWindow), Retention: time.Duration(c.Messaging.Retention), MediaBytes: mediaBytes(&c)},
-		Devices:     a.devices,
-		ClassOf:     api.OfDevice(),
-		Open:        api.NeedNoToken(),
+		Logic:     a.tracedAsk(a.ask),
+		Codecs:    a.codecs(o),
+		Heartbeat: o.Heartbeat,
+		Limits:    gateway.Limits{PullEntries: messaging.MaxPull, EditWindow: time.Duration(c.Messaging.EditWindow), RecallWindow: time.Duration(c.Messaging.RecallWindow), Retention: time.Duration(c.Messaging.Retention), MediaBytes: mediaBytes(&c)},
+		Devices:   a.devices,
+		ClassOf:   api.OfDevice(),
+		Open:      api.NeedNoToken(), WaitElsewhere: api.WaitElsewhere(),
 		Credentials: a.credentials,
 		Timeline:    a.timeline,
 		Standing:    a.standing,
@@ -335,13 +338,13 @@ func (a *App) makeLogic(ctx context.Context, gateways im.Dispatch) error {
 	shared := a.shared != nil
 	a.outbox = outbox.New(a.directory, a.messaging, outbox.Options{Applied: m.applied, Shared: shared, Now: a.now, Logger: a.log, Registerer: a.metrics})
 	m.outbox = a.outbox
-	contacts := contact.Options{Control: gateways.Control, Shared: shared, RequestsLast: time.Duration(c.Accounts.RequestsLast), Lifetimes: a.directory, Now: a.now}
+	contacts := contact.Options{Control: gateways.Control, Shared: shared, RequestsLast: time.Duration(c.Accounts.RequestsLast), RequestsPerDay: c.Accounts.RequestsPerDay, AskAgain: orNone(time.Duration(c.Accounts.RequestAgain)), Lifetimes: a.directory, Now: a.now}
 	if a.node != nil {
 		contacts.Changed = a.node.Forget
 	}
 	m.contacts = contact.New(a.directory, a.directory, a.outbox, contacts)
 	m.groups = group.New(a.directory, a.directory, a.directory, a.outbox, group.Options{
-		MaxMembers: c.Groups.MaxMembers, MaxGroups: c.Groups.MaxPerUser, AddsPerHour: c.Groups.MaxAddsPerHour, StrangersPerDay: c.Groups.MaxStrangersPerDay, Shared: shared, Places: a.directory, All: a.directory, Help: m.Help, Now: a.now, Registerer: a.metrics,
+		MaxMembers: c.Groups.MaxMembers, MaxGroups: c.Groups.MaxPerUser, AddsPerHour: c.Groups.MaxAddsPerHour, StrangersPerDay: c.Groups.MaxStrangersPerDay, MadePerDay: c.Groups.MaxMadePerDay, Shared: shared, Places: a.directory, All: a.directory, Help: m.Help, Now: a.now, Registerer: a.metrics,
 	})
 	if err := a.makeAccounts(key, gateways); err != nil {
 		return err

@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/skein-im/skein/internal/limits"
+	"github.com/skein-im/skein/wire/netio"
 )
 
 // httpServer is an HTTP port that was bound before anything is served.
@@ -21,8 +24,9 @@ type httpServer struct {
 }
 
 // listenHTTP binds the port of a setting, or takes it from the supervisor, who has it under
-// the first word of the setting's name.
-func (a *App) listenHTTP(key, addr string, h http.Handler, t *tls.Config) (*httpServer, error) {
+// the first word of the setting's name. Its connections are bounded by open, if that is not
+// nil.
+func (a *App) listenHTTP(key, addr string, h http.Handler, t *tls.Config, open *limits.Sockets) (*httpServer, error) {
 	log := a.log
 	l, err := a.socket(key)
 	if l == nil && err == nil {
@@ -31,19 +35,24 @@ func (a *App) listenHTTP(key, addr string, h http.Handler, t *tls.Config) (*http
 	if err != nil {
 		return nil, fmt.Errorf("%s = %q: %w", key, addr, err)
 	}
+	l = netio.Listen(l, log)
+	server := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 5 * time.Second,
+		IdleTimeout:       60 * time.Second,
+		MaxHeaderBytes:    16 << 10,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	if open != nil {
+		l, server.ConnState = open.Listener(l), open.State
+	}
 	scheme := "http"
 	if t != nil {
 		scheme = "https"
 		l = tls.NewListener(l, t)
 	}
 	a.logListening(key, scheme, l.Addr().String())
-	return &httpServer{l, &http.Server{
-		Handler:           h,
-		ReadHeaderTimeout: 5 * time.Second,
-		IdleTimeout:       60 * time.Second,
-		MaxHeaderBytes:    16 << 10,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-	}}, nil
+	return &httpServer{l, server}, nil
 }
 
 func (s *httpServer) addr() string { return s.Listener.Addr().String() }

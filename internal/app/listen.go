@@ -7,10 +7,12 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/skein-im/skein/internal/api"
 	"github.com/skein-im/skein/internal/config"
+	"github.com/skein-im/skein/internal/limits"
 	"github.com/skein-im/skein/internal/transport/tcp"
 	"github.com/skein-im/skein/internal/transport/ws"
 	"github.com/skein-im/skein/internal/webapp"
@@ -73,6 +75,9 @@ func (a *App) openHTTP(lo wire.ListenOptions) (err error) {
 	for _, p := range a.cfg.HTTP.TrustedProxies {
 		proxies = append(proxies, netip.MustParsePrefix(p)) // Check parsed it
 	}
+	a.open = limits.NewSockets(socketBounds(&a.cfg), func(addr netip.Addr) bool {
+		return slices.ContainsFunc(proxies, func(p netip.Prefix) bool { return p.Contains(addr) })
+	})
 	plain := lo
 	plain.TLS = nil // the public server ends TLS itself
 	public := http.NewServeMux()
@@ -87,7 +92,7 @@ func (a *App) openHTTP(lo wire.ListenOptions) (err error) {
 	if a.gateway == nil && !a.cfg.Is(config.RoleAPI) {
 		return a.openAdmin() // nobody but the other nodes comes here
 	}
-	if a.public, err = a.listenHTTP("http.listen", a.cfg.HTTP.Listen, a.strictly(public), a.publicTLS(lo.TLS)); err != nil {
+	if a.public, err = a.listenHTTP("http.listen", a.cfg.HTTP.Listen, a.strictly(public), a.publicTLS(lo.TLS), a.open); err != nil {
 		return err
 	}
 	if err = a.openRedirect(); err != nil {
@@ -100,7 +105,7 @@ func (a *App) openAdmin() (err error) {
 	if a.cfg.Admin.Listen == "" {
 		return nil
 	}
-	a.admin, err = a.listenHTTP("admin.listen", a.cfg.Admin.Listen, a.adminHandler(), nil)
+	a.admin, err = a.listenHTTP("admin.listen", a.cfg.Admin.Listen, a.adminHandler(), nil, nil)
 	return err
 }
 

@@ -26,6 +26,7 @@ func (a *App) makeAccounts(key string, gateways im.Dispatch) error {
 		Keep: map[im.ActKind]time.Duration{im.ActAdmin: time.Duration(c.Audit.Acts), im.ActSignIn: time.Duration(c.Audit.SignIns)},
 	})
 	a.accounts = account.New(a.directory, account.Options{
+		ReservedNames:       a.cfg.Accounts.ReservedNames,
 		Trail:               a.trail,
 		OpenRegistration:    c.Accounts.Registration == "open",
 		InvitedRegistration: c.Accounts.Registration == "invitation",

@@ -18,6 +18,7 @@ import (
 	"github.com/skein-im/skein/internal/group"
 	"github.com/skein-im/skein/internal/limits"
 	"github.com/skein-im/skein/internal/supervise"
+	"github.com/skein-im/skein/wire/netio"
 )
 
 // inEffect is what Reload changes while the server runs. App.cfg stays what it was at the
@@ -35,8 +36,10 @@ type inEffect struct {
 // reloadable are the settings that Reload can change.
 var reloadable = []string{
 	"tls.cert", "tls.key", "log.level", "log.slow",
+	"http.max_connections", "http.max_per_address",
 	"gateway.max_connections", "gateway.max_per_user", "gateway.max_per_address", "gateway.send_rate", "gateway.send_burst", "gateway.drain_time",
-	"groups.max_members", "groups.max_per_user", "groups.max_adds_per_hour", "groups.max_strangers_per_day",
+	"gateway.account_devices", "gateway.address_devices", "gateway.network_devices", "gateway.bytes_per_day",
+	"groups.max_members", "groups.max_per_user", "groups.max_adds_per_hour", "groups.max_strangers_per_day", "groups.max_made_per_day",
 }
 
 func (l *inEffect) begin(c *config.Config, level *slog.LevelVar) {
@@ -54,7 +57,28 @@ func (l *inEffect) ratesOf(c *config.Config) limits.Rates {
 	if l.rates != (limits.Rates{}) {
 		return l.rates
 	}
-	return limits.Rates{Sends: limits.Rate{PerSecond: c.Gateway.SendRate, Burst: c.Gateway.SendBurst}}
+	return limits.Rates{
+		Sends:      limits.Rate{PerSecond: c.Gateway.SendRate, Burst: c.Gateway.SendBurst},
+		PerAccount: orNone(c.Gateway.AccountDevices), PerAddress: orNone(c.Gateway.AddressDevices), PerNetwork: orNone(c.Gateway.NetworkDevices),
+		BytesPerDay: orNone(int64(c.Gateway.BytesPerDay)),
+	}
+}
+
+// orNone is a bound of the settings, where 0 is none, in the form of limits, where less is.
+func orNone[N ~int | ~int64](n N) N {
+	if n == 0 {
+		return -1
+	}
+	return n
+}
+
+// socketBounds leave half of the file descriptors to others than plain HTTP.
+func socketBounds(c *config.Config) limits.SocketBounds {
+	b := limits.SocketBounds{All: c.HTTP.MaxConnections, PerAddress: c.HTTP.MaxPerAddress}
+	if half := netio.Descriptors() / 2; half > 0 && (b.All == 0 || half < b.All) {
+		b.All = half
+	}
+	return b
 }
 
 func bounds(c *config.Config) gateway.Bounds {
@@ -62,7 +86,7 @@ func bounds(c *config.Config) gateway.Bounds {
 }
 
 func groupLimits(c *config.Config) group.Limits {
-	return group.Limits{MaxMembers: c.Groups.MaxMembers, MaxGroups: c.Groups.MaxPerUser, AddsPerHour: c.Groups.MaxAddsPerHour, StrangersPerDay: c.Groups.MaxStrangersPerDay}
+	return group.Limits{MaxMembers: c.Groups.MaxMembers, MaxGroups: c.Groups.MaxPerUser, AddsPerHour: c.Groups.MaxAddsPerHour, StrangersPerDay: c.Groups.MaxStrangersPerDay, MadePerDay: c.Groups.MaxMadePerDay}
 }
 
 // Reload makes what load returns the settings, as far as that is possible while the server
@@ -156,6 +180,9 @@ func (a *App) apply(c *config.Config) {
 	a.slow.Store(int64(c.Log.Slow))
 	a.live.drain.Store(int64(c.Gateway.DrainTime))
 	a.devices.SetRates(a.live.ratesOf(c))
+	if a.open != nil {
+		a.open.SetBounds(socketBounds(c))
+	}
 	if a.gateway != nil {
 		a.gateway.SetBounds(bounds(c))
 	}

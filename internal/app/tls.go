@@ -75,7 +75,7 @@ func (a *App) openRedirect() (err error) {
 	if a.acme != nil {
 		h = a.acme.Challenges(h)
 	}
-	a.plain, err = a.listenHTTP("tls.redirect_listen", a.cfg.TLS.RedirectListen, h, nil)
+	a.plain, err = a.listenHTTP("tls.redirect_listen", a.cfg.TLS.RedirectListen, h, nil, a.open)
 	return err
 }
 

@@ -66,6 +66,8 @@ type HTTP struct {
 	PublicURL      string   `toml:"public_url" doc:"How people reach it, for links; empty: made from listen."`
 	Origins        []string `toml:"origins" doc:"Origins of other sites whose pages may connect and call (docs/embedding.md): https://shop.example, or a host or host:port by either scheme; *.shop.example for all below it, * for any. The server's own is always one."`
 	TrustedProxies []string `toml:"trusted_proxies" doc:"Networks (CIDR) of reverse proxies whose X-Forwarded-For is believed."`
+	MaxConnections int      `toml:"max_connections" doc:"Connections of plain HTTP at a time, WebSockets not counted, and never more than half of what the limit of files allows. When there are as many, an address with the most gives one up that has nothing under way. 0: that half alone."`
+	MaxPerAddress  int      `toml:"max_per_address" doc:"Those from one address (an IPv6 /64 counts as one); 0: no limit. Loopback and trusted_proxies are never limited."`
 }
 
 // Admin is the private port.
@@ -130,6 +132,9 @@ type Accounts struct {
 	Guests          int      `toml:"guests" doc:"About how many guests there may be at a time: people without an account, who write in the groups to which they have a link. 0: guests are not taken."`
 	GuestLife       Duration `toml:"guest_life" doc:"After what time a guest is deleted whom nobody saw; at least access_lifetime."`
 	RequestsLast    Duration `toml:"requests_last" doc:"How long a contact request may be answered."`
+	RequestAgain    Duration `toml:"request_again" doc:"How long who took a contact request back may not ask the same user again. 0: they may at once."`
+	RequestsPerDay  int      `toml:"requests_per_day" doc:"Contact requests that somebody may make in a day, on each node."`
+	ReservedNames   []string `toml:"reserved_names" doc:"Usernames that nobody takes, besides those that are reserved always (admin, root, support, everyone and the like, docs/abuse.md); an administrator may give them all the same."`
 	Exports         int      `toml:"exports" doc:"Exports (everything of a user's as one zip, SPEC 3.17) that this process makes at a time. 0: the server makes none."`
 	Providers       string   `toml:"providers" doc:"TOML file of the OpenID Connect providers by which people log in (docs/login-providers.md); needs http.public_url. Empty: none."`
 	ReturnURLs      []string `toml:"return_urls" doc:"Where browsers may be sent after a login by a provider, besides loopback: whole addresses, as clients name them."`
@@ -159,7 +164,8 @@ type Groups struct {
 	MaxMembers         int `toml:"max_members" doc:"Members a group may have."`
 	MaxPerUser         int `toml:"max_per_user" doc:"Groups a user may be in; who is in as many can neither be added nor join."`
 	MaxAddsPerHour     int `toml:"max_adds_per_hour" doc:"Users that somebody may add to groups, or invite, in an hour, on each node."`
-	MaxStrangersPerDay int `toml:"max_strangers_per_day" doc:"How often a user is added to groups by who is none of their contacts, in a day, on each node; further ones ask them, by an invitation."`
+	MaxStrangersPerDay int `toml:"max_strangers_per_day" doc:"How often a user is added to groups by who is none of their contacts, in a day, on each node; further ones ask them, by an invitation, and as many invitations of such people they get in a day."`
+	MaxMadePerDay      int `toml:"max_made_per_day" doc:"Groups that somebody may make in a day, on each node; not by the API of an administrator."`
 }
 
 // Media are uploads.
@@ -184,6 +190,10 @@ type Gateway struct {
 	MaxPerAddress  int      `toml:"max_per_address" doc:"Connections from one address (an IPv6 /64 counts as one); 0: no limit. Loopback is never limited."`
 	SendRate       float64  `toml:"send_rate" doc:"Messages per second one device may send for long, over connections and HTTP, at each node."`
 	SendBurst      int      `toml:"send_burst" doc:"Messages it may send at once."`
+	AccountDevices int      `toml:"account_devices" doc:"How many devices' worth of each rate all devices of an account have together, at each node; 0: no limit."`
+	AddressDevices int      `toml:"address_devices" doc:"The same for all accounts at one address (an IPv6 /64); 0: no limit. Loopback is never limited."`
+	NetworkDevices int      `toml:"network_devices" doc:"The same for all addresses of a network (an IPv4 /24, an IPv6 /56); 0: no limit."`
+	BytesPerDay    Size     `toml:"bytes_per_day" doc:"Bytes of messages that an account may send in a day, at each node, all at once if it likes; 0: no limit."`
 	Deflate        bool     `toml:"deflate" doc:"Compress WebSocket messages for clients that ask for it (permessage-deflate), as browsers do."`
 	DrainTime      Duration `toml:"drain_time" doc:"On SIGTERM clients are sent away spread over this time."`
 }
@@ -256,21 +266,21 @@ func Default() Config {
 	return Config{
 		Data:  "./data",
 		Roles: []string{"all"},
-		HTTP:  HTTP{Listen: "127.0.0.1:8080"},
+		HTTP:  HTTP{Listen: "127.0.0.1:8080", MaxConnections: 20_000, MaxPerAddress: 2000},
 		Admin: Admin{Listen: "127.0.0.1:8081"},
 		TLS:   TLS{ACMECache: "acme", HSTS: Duration(180 * 24 * time.Hour)},
 		Accounts: Accounts{
 			Registration: "open", AccessLifetime: Duration(24 * time.Hour), RefreshLifetime: Duration(60 * 24 * time.Hour),
-			DevicePolicy: "class", DMPolicy: "contacts", FindPolicy: "anyone", GuestLife: Duration(7 * 24 * time.Hour), RequestsLast: Duration(30 * 24 * time.Hour), Exports: 2,
+			DevicePolicy: "class", DMPolicy: "contacts", FindPolicy: "anyone", GuestLife: Duration(7 * 24 * time.Hour), RequestsLast: Duration(30 * 24 * time.Hour), RequestAgain: Duration(time.Hour), RequestsPerDay: 100, Exports: 2,
 		},
 		Messaging: Messaging{RecallWindow: Duration(24 * time.Hour), EditWindow: Duration(48 * time.Hour), MaxPins: 100, StreamStore: Duration(2 * time.Second), StreamSilence: Duration(time.Minute), StreamsPerUser: 8, MaxQueued: 16384},
-		Groups:    Groups{MaxMembers: 10000, MaxPerUser: 1000, MaxAddsPerHour: 10000, MaxStrangersPerDay: 100},
+		Groups:    Groups{MaxMembers: 10000, MaxPerUser: 1000, MaxAddsPerHour: 10000, MaxStrangersPerDay: 20, MaxMadePerDay: 200},
 		Media: Media{
 			MaxBytes: 100 << 20, MaxPixels: 40_000_000, PictureMemory: 512 << 20, UserBytes: 10 << 30, UploadsPerHour: 1000, UploadTime: Duration(24 * time.Hour),
 			ScanTime: Duration(time.Minute), ScanAtOnce: 4, ScanSilence: "closed",
 		},
 		Gateway: Gateway{
-			MaxConnections: 100_000, MaxPerUser: 50, MaxPerAddress: 2000, SendRate: 200, SendBurst: 1000, Deflate: true, DrainTime: Duration(5 * time.Second),
+			MaxConnections: 100_000, MaxPerUser: 50, MaxPerAddress: 2000, SendRate: 200, SendBurst: 1000, AccountDevices: 4, AddressDevices: 50, NetworkDevices: 100, BytesPerDay: 1 << 30, Deflate: true, DrainTime: Duration(5 * time.Second),
 		},
 		Journal:  Journal{MinFree: 64 << 20, CacheBytes: 128 << 20},
 		Postgres: Postgres{Connections: 32},
@@ -358,7 +368,7 @@ func (c *Config) Check() error {
 		"accounts.access_lifetime": int64(c.Accounts.AccessLifetime), "accounts.refresh_lifetime": int64(c.Accounts.RefreshLifetime), "accounts.requests_last": int64(c.Accounts.RequestsLast), "accounts.guest_life": int64(c.Accounts.GuestLife),
 		"messaging.stream_store": int64(c.Messaging.StreamStore), "messaging.stream_silence": int64(c.Messaging.StreamSilence), "messaging.streams_per_user": int64(c.Messaging.StreamsPerUser),
 		"messaging.max_queued": int64(c.Messaging.MaxQueued), "groups.max_members": int64(c.Groups.MaxMembers),
-		"groups.max_per_user": int64(c.Groups.MaxPerUser), "groups.max_adds_per_hour": int64(c.Groups.MaxAddsPerHour), "groups.max_strangers_per_day": int64(c.Groups.MaxStrangersPerDay),
+		"groups.max_per_user": int64(c.Groups.MaxPerUser), "groups.max_adds_per_hour": int64(c.Groups.MaxAddsPerHour), "groups.max_strangers_per_day": int64(c.Groups.MaxStrangersPerDay), "groups.max_made_per_day": int64(c.Groups.MaxMadePerDay), "accounts.requests_per_day": int64(c.Accounts.RequestsPerDay),
 		"gateway.max_connections": int64(c.Gateway.MaxConnections), "gateway.max_per_user": int64(c.Gateway.MaxPerUser),
 		"messaging.max_pins": int64(c.Messaging.MaxPins), "gateway.send_burst": int64(c.Gateway.SendBurst), "journal.cache": int64(c.Journal.CacheBytes), "postgres.connections": int64(c.Postgres.Connections),
 		"media.max_bytes": int64(c.Media.MaxBytes), "media.max_pixels": int64(c.Media.MaxPixels), "media.picture_memory": int64(c.Media.PictureMemory), "media.upload_time": int64(c.Media.UploadTime),
@@ -372,6 +382,7 @@ func (c *Config) Check() error {
 	if c.Gateway.SendRate <= 0 {
 		bad("gateway.send_rate", "must be greater than 0")
 	}
+	c.checkShares(bad)
 	if c.Gateway.MaxPerAddress < 0 || c.Messaging.RecallWindow < 0 || c.Messaging.EditWindow < 0 || c.Gateway.DrainTime < 0 || c.Media.UserBytes < 0 || c.Media.UploadsPerHour < 0 || c.Accounts.Exports < 0 || c.Log.Slow < 0 {
 		bad("gateway.max_per_address, messaging.recall_window, messaging.edit_window, gateway.drain_time, media.user_bytes, media.uploads_per_hour, accounts.exports, log.slow", "must not be negative")
 	}
@@ -380,6 +391,18 @@ func (c *Config) Check() error {
 	}
 	c.checkKept(bad)
 	return errors.Join(errs...)
+}
+
+// checkShares looks at what many have together.
+func (c *Config) checkShares(bad func(key, format string, args ...any)) {
+	for key, n := range map[string]int64{
+		"http.max_connections": int64(c.HTTP.MaxConnections), "http.max_per_address": int64(c.HTTP.MaxPerAddress), "gateway.account_devices": int64(c.Gateway.AccountDevices),
+		"gateway.address_devices": int64(c.Gateway.AddressDevices), "gateway.network_devices": int64(c.Gateway.NetworkDevices), "accounts.request_again": int64(c.Accounts.RequestAgain), "gateway.bytes_per_day": int64(c.Gateway.BytesPerDay),
+	} {
+		if n < 0 {
+			bad(key, "must not be negative")
+		}
+	}
 }
 
 // checkKept looks at how long things are kept.

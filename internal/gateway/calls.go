@@ -209,11 +209,13 @@ func (s *session) askEarly(call *wire.Call) (*wire.Result, error) {
 	if !s.g.o.Open(call.GetMethod()) {
 		return nil, im.Errorf(im.CodeUnauthenticated, "before the Hello there are only methods that need no token")
 	}
-	leave, err := s.g.o.Credentials.Enter(s.g.ctx)
-	if err != nil {
-		return nil, err
+	if !s.g.o.WaitElsewhere(call.GetMethod()) {
+		leave, err := s.g.o.Credentials.Enter(s.g.ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
 	}
-	defer leave()
 	return s.ask(im.Actor{Connection: s.ID, Address: s.Conn.Info().RemoteAddr}, call)
 }
 

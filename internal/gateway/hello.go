@@ -126,7 +126,7 @@ func (s *session) authenticate(shake im.Handshake) error {
 	s.Actor, s.LoginAt = actor, began
 	s.expires.Store(actor.ExpiresMs)
 	s.Hold()
-	s.rates = s.g.o.Devices.Enter(actor.User, actor.Device.ID)
+	s.rates = s.g.o.Devices.Enter(actor.User, actor.Device.ID, s.Conn.Info().RemoteAddr)
 	for _, r := range s.g.controls.since(actor.User, s.Began) {
 		if r.c.Yield && r.c.ByConnection == s.ID { // caused by this login: it tells its time and place
 			s.LoginAt, s.LoginSeq = r.c.At.UnixNano(), r.seq

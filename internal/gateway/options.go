@@ -31,9 +31,10 @@ type Options struct {
 	Devices *limits.Devices
 	ClassOf func(method string) limits.Class
 	// Open tells the methods that need no token; nil: there are none. Credentials is
-	// the line of those who call them, which HTTP may share (default: its own).
-	Open        func(method string) bool
-	Credentials *limits.Logins
+	// the line of those who call them, which HTTP may share (default: its own);
+	// WaitElsewhere tells the methods of which nobody waits in it (nil: there are none).
+	Open, WaitElsewhere func(method string) bool
+	Credentials         *limits.Logins
 	// Timeline names the journal's history, for the Welcome.
 	Timeline func() string
 	// Standing lists the groups a user is a member of now. A group must be listed
@@ -159,6 +160,9 @@ func (o *Options) defaults() {
 	}
 	if o.Open == nil {
 		o.Open = func(string) bool { return false }
+	}
+	if o.WaitElsewhere == nil {
+		o.WaitElsewhere = func(string) bool { return false }
 	}
 	if o.Credentials == nil {
 		o.Credentials = limits.NewLogins(o.Now)

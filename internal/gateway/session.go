@@ -190,7 +190,7 @@ func (s *session) handle(msg []byte) {
 	if c.class == limits.Sends && !s.inTurn(frame) {
 		return
 	}
-	if limited, over := s.take(s.classOf(c, frame)); over {
+	if limited, over := s.take(s.classOf(c, frame), len(msg)); over {
 		return
 	} else if limited != nil {
 		if c.class == limits.Sends {
@@ -210,10 +210,10 @@ func (s *session) handle(msg []byte) {
 	c.handle(s, c, frame)
 }
 
-// take counts a request of a class. It returns the refusal if there were too many,
+// take counts a request of a class, of so many bytes. It returns the refusal if there were too many,
 // and whether the connection is over for it.
-func (s *session) take(c limits.Class) (limited error, over bool) {
-	wait, flood := s.g.o.Devices.Take(s.rates, c, s.now.UnixNano())
+func (s *session) take(c limits.Class, size int) (limited error, over bool) {
+	wait, flood := s.g.o.Devices.Take(s.rates, c, size, s.now.UnixNano())
 	switch {
 	case flood:
 		s.fail("flood", &im.Error{Code: im.CodeFlood, Message: "too many requests in spite of rate_limited", RetryAfter: wait})
@@ -238,7 +238,7 @@ func (s *session) unreadable(err error) {
 		s.refuseEarly(wire.NewServerFrame(answer))
 		return
 	}
-	if limited, over := s.take(limits.Signals); over {
+	if limited, over := s.take(limits.Signals, 0); over {
 		return
 	} else if limited != nil {
 		answer = fromError(limited)

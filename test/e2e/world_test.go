@@ -96,7 +96,7 @@ func settings(t *testing.T, dir string, more map[string]string) config.Config {
 	cfg.Data, cfg.HTTP.Listen, cfg.Admin.Listen = dir, "127.0.0.1:0", "127.0.0.1:0"
 	cfg.Listeners = []string{"tcp://127.0.0.1:0"}
 	cfg.Gateway.DrainTime = 0
-	cfg.Groups.MaxStrangersPerDay = manyStrangers
+	cfg.Groups.MaxStrangersPerDay, cfg.Groups.MaxMadePerDay = manyStrangers, manyStrangers
 	for key, value := range more {
 		if err := cfg.Set(key, value); err != nil {
 			t.Fatal(err)

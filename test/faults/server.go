@@ -69,7 +69,7 @@ func newServer(bin, data, logFile string) (_ *server, err error) {
 func terms(drain string) []string {
 	return []string{
 		"--set", "accounts.dm_policy=everyone", "--set", "accounts.device_policy=all",
-		"--set", "gateway.send_rate=100000", "--set", "gateway.send_burst=100000", "--set", "groups.max_strangers_per_day=100000", "--set", "gateway.drain_time=" + drain,
+		"--set", "gateway.send_rate=100000", "--set", "gateway.send_burst=100000", "--set", "groups.max_strangers_per_day=100000", "--set", "groups.max_made_per_day=100000", "--set", "accounts.request_again=0s", "--set", "accounts.requests_per_day=100000", "--set", "gateway.account_devices=0", "--set", "gateway.bytes_per_day=0", "--set", "gateway.drain_time=" + drain,
 	}
 }
 

@@ -46,7 +46,7 @@ func serve(args []string) error {
 	cfg.Listeners, cfg.Store = []string{"tcp://" + args[3]}, args[4]
 	cfg.Gateway.DrainTime = 0
 	for key, value := range map[string]string{
-		"accounts.dm_policy": "everyone", "accounts.device_policy": "all", "accounts.requests_last": "100000h",
+		"accounts.dm_policy": "everyone", "accounts.device_policy": "all", "accounts.requests_last": "100000h", "accounts.request_again": "0s", "accounts.requests_per_day": "1000000", "groups.max_made_per_day": "1000000",
 		"groups.max_adds_per_hour": "1000000", "groups.max_strangers_per_day": "1000000",
 		"messaging.recall_window": "0s", "messaging.edit_window": "100000h", "messaging.stream_store": "20ms", "messaging.stream_silence": streamSilence.String(),
 	} {

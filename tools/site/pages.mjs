@@ -30,6 +30,7 @@ export const sections = [
       { from: "docs/migration.md", to: "migration.md", title: "Moving here" },
       { from: "docs/permissions.md", to: "permissions.md", title: "Permissions" },
       { from: "docs/blocks.md", to: "blocks.md", title: "Blocks" },
+      { from: "docs/abuse.md", to: "abuse.md", title: "Abuse" },
       { from: "docs/performance.md", to: "performance.md", title: "Performance" },
       { from: "docs/scale.md", to: "scale.md", title: "Scale" },
     ],
