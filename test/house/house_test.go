@@ -96,6 +96,7 @@ var allowed = []struct {
 	{"internal/media/picture", nil, "it looks at pictures, and knows nothing of whose they are"},
 	{"internal/media/sound", nil, "it measures sounds, and knows nothing of whose they are"},
 	{"internal/media/scan", nil, "it speaks to a scanner, and knows nothing of whose the bytes are"},
+	{"internal/account", []string{"internal/im", "internal/cache", "internal/limits"}, "business, where passwords wait in a queue that knows neither accounts nor stores"},
 	{"internal/messaging", []string{"internal/im", "internal/cache", "internal/entrycodec"}, "business, and the one that makes the entries of which the server is the author"},
 	{"internal/journal", []string{"internal/im", "internal/cache", "internal/entrycodec", "internal/journal", "internal/pg", "internal/schema"}, "an engine knows the domain only; what was kept before there were bodies becomes one when it is converted"},
 	{"internal/directory", []string{"internal/im", "internal/cache", "internal/directory", "internal/pg", "internal/platform", "internal/schema"}, "an engine knows the domain only"},
