@@ -35,12 +35,12 @@ var edges = []Mutant{
 	},
 	{
 		Name: "success-does-not-forgive", Breaks: "§1.5: who waits retry_after_ms after each refusal is never closed",
-		Hunks:   []Hunk{{limitsDir + "/devices.go", "\tcase b.refused > 0:\n\t\tb.refused--\n", ""}, {limitsDir + "/devices.go", "\tcase now >= b.told: // all who were refused had their time\n\t\tb.refused = 0\n", ""}},
+		Hunks:   []Hunk{{limitsDir + "/devices.go", "\tcase own.refused > 0:\n\t\town.refused--\n", ""}, {limitsDir + "/devices.go", "\tcase now >= had:\n\t\town.refused = 0\n", ""}},
 		Package: gatewayDir, Test: "TestWhoWaitsAsToldIsNotClosed",
 	},
 	{
 		Name: "rate-is-new-with-each-connection", Breaks: "§1.5: a new connection has what is left",
-		Hunks:   []Hunk{{limitsDir + "/devices.go", "\tif full <= now {", "\tif full <= now || a.users == 0 {"}},
+		Hunks:   []Hunk{{limitsDir + "/devices.go", "\tif full <= now {", "\tif full <= now || s.users == 0 {"}},
 		Package: gatewayDir, Test: "TestRatesBelongToTheDevice",
 	},
 	{
