@@ -34,11 +34,11 @@ after(async () => {
   await server?.stop()
 })
 
-const screens = () => ["/admin", "/admin/overview", "/admin/users", "/admin/users?q=nobody", `/admin/users/${bob.user}`, "/admin/groups", `/admin/groups/${group}`, "/admin/reports", "/admin/reports?state=dismissed", `/admin/reports/${report}`,
+const screens = () => ["/admin", "/admin/overview", "/admin/health", "/admin/filters", "/admin/announcements", "/admin/users", "/admin/users?q=nobody", `/admin/users/${bob.user}`, "/admin/groups", `/admin/groups/${group}`, "/admin/reports", "/admin/reports?state=dismissed", `/admin/reports/${report}`,
   "/admin/audit", "/admin/audit?kind=sign-in", "/admin/links", "/admin/place", "/admin/retention", "/admin/stickers", "/admin/nothing"]
 
 /** What is opened above a page: its address, and the button. */
-const above = () => [[`/admin/users/${bob.user}`, "Ban…"], [`/admin/users/${bob.user}`, "Delete…"], [`/admin/groups/${group}`, "Close…"], ["/admin/audit", "Export"], ["/admin/links", "New link"], ["/admin/users", "New user"]]
+const above = () => [[`/admin/users/${bob.user}`, "Ban…"], [`/admin/users/${bob.user}`, "Delete…"], [`/admin/groups/${group}`, "Close…"], ["/admin/audit", "Export"], ["/admin/links", "New link"], ["/admin/users", "New user"], ["/admin/filters", "New rule"], ["/admin/announcements", "New announcement"]]
 
 for (const [name, options] of [["light", { ...desktop, colorScheme: "light" }], ["dark", { ...desktop, colorScheme: "dark" }], ["phone", phone]]) {
   test(`no violation of accessibility on any page of the console: ${name}`, async () => {

@@ -37,10 +37,10 @@ const heading = (page, name) => page.getByRole("heading", { level: 1, name }).wa
 const body = (page) => page.getByRole("main")
 
 test("each role sees its pages, and what it may not do is not there; who has none is refused in words", async () => {
-  const all = { olga: ["Overview", "Users", "Groups", "Invitations", "Reports", "Audit log", "Retention", "Server settings", "Stickers", "Settings"] }
+  const all = { olga: ["Overview", "Health", "Users", "Groups", "Invitations", "Reports", "Filters", "Audit log", "Retention", "Server settings", "Announcements", "Stickers", "Settings"] }
   all.adam = all.olga
-  all.mona = ["Overview", "Users", "Groups", "Invitations", "Reports", "Retention", "Settings"]
-  all.aude = ["Overview", "Users", "Groups", "Invitations", "Audit log", "Retention", "Settings"]
+  all.mona = ["Overview", "Health", "Users", "Groups", "Invitations", "Reports", "Filters", "Retention", "Settings"]
+  all.aude = ["Overview", "Health", "Users", "Groups", "Invitations", "Filters", "Audit log", "Retention", "Settings"]
   const paul = await server.register("paul", "Paul Plain")
   for (const who of Object.keys(all)) {
     const page = await at(who, "/settings")

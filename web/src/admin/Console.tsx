@@ -1,15 +1,18 @@
 import { Trans, useLingui } from "@lingui/react/macro"
 import { useConnection } from "@skein-im/react"
-import { ArrowLeft, ChevronRight, Flag, Gauge, Link2, ScrollText, ShieldCheck, Smile, Store, Timer, Users as UsersSign, UsersRound } from "lucide-react"
+import { ArrowLeft, ChevronRight, Flag, Gauge, HeartPulse, Link2, ListFilter, Megaphone, ScrollText, ShieldCheck, Smile, Store, Timer, Users as UsersSign, UsersRound } from "lucide-react"
 import type { ComponentType, ReactNode } from "react"
 import { Link } from "wouter"
 import s from "../settings/Settings.module.css"
 import { Empty, ErrorNote, Loading } from "../ui/index.js"
 import { isPage, may, pages, type PageName } from "./access.js"
 import a from "./Admin.module.css"
+import { Announcements } from "./Announcements.js"
 import { Audit } from "./Audit.js"
+import { FilterRules } from "./FilterRules.js"
 import { GroupPage } from "./GroupPage.js"
 import { Groups } from "./Groups.js"
+import { HealthPage } from "./HealthPage.js"
 import { Links } from "./Links.js"
 import { Overview } from "./Overview.js"
 import { useRoleName } from "./parts.js"
@@ -24,7 +27,7 @@ import { UserPage } from "./UserPage.js"
 import { Users } from "./Users.js"
 
 const bodies: Readonly<Record<PageName, ComponentType>> = {
-  overview: Overview, users: Users, groups: Groups, reports: Reports, audit: Audit, links: Links, place: Place, retention: Retention, stickers: StickerPacks,
+  overview: Overview, health: HealthPage, users: Users, groups: Groups, reports: Reports, audit: Audit, links: Links, filters: FilterRules, announcements: Announcements, place: Place, retention: Retention, stickers: StickerPacks,
 }
 
 /** What can be opened in a list. */
@@ -75,16 +78,19 @@ function Nav({ page }: { page: string }) {
       <h1 className={s.navTitle}><Trans>Administration</Trans></h1>
       <p className={s.navRole}><Trans>Your role: {name(role)}</Trans></p>
       {way("overview", <Gauge />, t`Overview`)}
+      {way("health", <HeartPulse />, t`Health`)}
       <h2 className={s.navGroup}><Trans>People</Trans></h2>
       {way("users", <UsersSign />, t`Users`)}
       {way("groups", <UsersRound />, t`Groups`)}
       {way("links", <Link2 />, t`Invitations`)}
       <h2 className={s.navGroup}><Trans>Safety</Trans></h2>
       {way("reports", <Flag />, t`Reports`)}
+      {way("filters", <ListFilter />, t`Filters`)}
       {way("audit", <ScrollText />, t`Audit log`)}
       {way("retention", <Timer />, t`Retention`)}
       {may(role, "manage") && <h2 className={s.navGroup}><Trans>This server</Trans></h2>}
       {way("place", <Store />, t`Server settings`)}
+      {way("announcements", <Megaphone />, t`Announcements`)}
       {way("stickers", <Smile />, t`Stickers`)}
       <span className={s.navSpace} />
       <Link href="/settings" className={s.way}><ArrowLeft /><span className={s.wayText}><Trans>Settings</Trans></span></Link>

@@ -1,7 +1,6 @@
-import { Trans, useLingui } from "@lingui/react/macro"
-import { Ban, DoorOpen, Flag, KeyRound, ShieldCheck, Store, Wifi } from "lucide-react"
+import { Plural, Trans, useLingui } from "@lingui/react/macro"
+import { Ban, DoorOpen, Flag, HeartPulse, KeyRound, MessagesSquare, ShieldCheck, Store, Users } from "lucide-react"
 import type { ReactNode } from "react"
-import { useConnection } from "@skein-im/react"
 import { Link } from "wouter"
 import { useLoad } from "../settings/useLoad.js"
 import { momentOf } from "../timeline/format.js"
@@ -10,6 +9,7 @@ import { may, type Role } from "./access.js"
 import { actOf } from "./acts.js"
 import s from "./Admin.module.css"
 import { targetOf } from "./audit.js"
+import { stateOf, type Health, type Tone } from "./health.js"
 import { Page, PersonLink, When } from "./parts.js"
 import { Target } from "./Target.js"
 import { useCall, useMe } from "./useRole.js"
@@ -22,16 +22,15 @@ const day = 86_400_000
 export function Overview() {
   const { t } = useLingui()
   const { role, version } = useMe()
-  const connected = useConnection().state === "connected"
   return (
     <Page title={t`Overview`}>
       <div className={s.stats}>
+        <Glance version={version} />
         {may(role, "moderate") && <OpenReports />}
         {may(role, "audit") && <FailedSignIns />}
         <Counted icon={<Ban />} label={t`Banned users`} to="/admin/users?view=banned" asked={{ state: "ACCOUNT_STATE_BANNED" }} />
         <Counted icon={<ShieldCheck />} label={t`Users with a role`} to="/admin/users?view=roles" asked={{ withRole: true }} />
         <Registration role={role} />
-        <Stat icon={<Wifi />} label={t`This server`} value={connected ? t`Connected` : t`Not connected`} tone={connected ? "success" : "danger"} word about={version === "" ? undefined : <Trans>Version {version}</Trans>} />
       </div>
       {may(role, "audit") && <Latest />}
     </Page>
@@ -60,6 +59,23 @@ function Stat({ icon, label, value, about, tone, word = false, to, error, onRetr
     </>
   )
   return to === undefined || error !== undefined ? <div className={s.stat}>{body}</div> : <Link to={to} className={s.stat}>{body}</Link>
+}
+
+/** The health of the node that answers, in three figures. */
+function Glance({ version }: { version: string }) {
+  const { t } = useLingui()
+  const call = useCall()
+  const read = useLoad(async (signal) => (await call("skein.v1.AdminService/GetHealth", {}, { signal })).health ?? {} as Health)
+  const h = read.data
+  const words: Record<Tone, string> = { success: t`All is well`, warning: t`Needs a look`, danger: t`Something is wrong` }
+  const state = h === undefined ? undefined : stateOf(h, Date.now())
+  return (
+    <>
+      <Stat icon={<HeartPulse />} label={t`Health`} word to="/admin/health" value={state === undefined ? undefined : words[state]} tone={state} error={read.error} onRetry={read.reload} about={version === "" ? undefined : <Trans>Version {version}</Trans>} />
+      <Stat icon={<Users />} label={t`Users online`} to="/admin/health" value={h === undefined ? undefined : String(h.usersOnline ?? 0)} error={read.error} onRetry={read.reload} about={h === undefined ? undefined : <Plural value={h.connections ?? 0} one="# connection" other="# connections" />} />
+      <Stat icon={<MessagesSquare />} label={t`Messages a minute`} to="/admin/health" value={h === undefined ? undefined : String(Number(h.storedPerMinute ?? 0))} error={read.error} onRetry={read.reload} about={h === undefined ? undefined : <Trans>{Number(h.stored ?? 0)} since it began</Trans>} />
+    </>
+  )
 }
 
 const upTo = (n: number, more: boolean): string => (more ? `${n}+` : String(n))

@@ -32,7 +32,7 @@ export function mayActOn(mine: Role | undefined, theirs: Role | undefined): bool
 
 /** The pages of the console, and what one has to be allowed to do to see them. */
 export const pages = {
-  overview: "look", users: "look", groups: "look", reports: "moderate", audit: "audit", links: "look", place: "manage", retention: "look", stickers: "manage",
+  overview: "look", health: "look", users: "look", groups: "look", reports: "moderate", audit: "audit", links: "look", filters: "look", announcements: "manage", place: "manage", retention: "look", stickers: "manage",
 } as const satisfies Readonly<Record<string, Act>>
 
 export type PageName = keyof typeof pages

@@ -10,6 +10,7 @@ export function actOf(l: Line): string {
 /** The acts that one can filter by. */
 export const acts = ["AdminService/BanUser", "AdminService/UnbanUser", "AdminService/SetDisabled", "AdminService/KickUser", "AdminService/CreateUser", "AdminService/EraseUser", "AdminService/ExportUser", "AdminService/CreateResetLink", "AdminService/SetUsername", "AdminService/SetServerRole", "AdminService/MintToken",
   "AdminService/SetGroupOwner", "AdminService/CloseGroup", "AdminService/CreateGroupFor", "AdminService/GetReport", "AdminService/DecideReport", "AdminService/TakeBackMessage", "AdminService/SetServerSettings", "AdminService/SetRetention",
+  "AdminService/Announce", "AdminService/WithdrawAnnouncement", "AdminService/AddFilterRule", "AdminService/RemoveFilterRule",
   "AdminService/SetStickerPack", "AdminService/SetCustomEmoji", "AdminService/CreateRegistrationLink", "AdminService/RevokeRegistrationLink"] as const
 
 export const actName = (action: string): string => known()[action] ?? action
@@ -21,6 +22,7 @@ function known(): Readonly<Record<string, string>> {
     "AdminService/SetUsername": t`Changed a user name`, "AdminService/SetServerRole": t`Changed a role`, "AdminService/MintToken": t`Minted a token`, "AdminService/SetGroupOwner": t`Changed a group’s owner`,
     "AdminService/CloseGroup": t`Closed a group`, "AdminService/CreateGroupFor": t`Created a group`, "AdminService/GetReport": t`Looked at a report`, "AdminService/DecideReport": t`Decided a report`,
     "AdminService/TakeBackMessage": t`Took a message back`, "AdminService/SetServerSettings": t`Changed the server’s settings`, "AdminService/SetRetention": t`Changed how long messages are kept`, "AdminService/GetRetention": t`Looked at how long messages are kept`,
+    "AdminService/Announce": t`Announced something`, "AdminService/WithdrawAnnouncement": t`Withdrew an announcement`, "AdminService/AddFilterRule": t`Added a filter rule`, "AdminService/RemoveFilterRule": t`Removed a filter rule`,
     "AdminService/SetStickerPack": t`Changed a sticker pack`, "AdminService/SetCustomEmoji": t`Changed an emoji`, "AdminService/CreateRegistrationLink": t`Made an invitation`, "AdminService/RevokeRegistrationLink": t`Ended an invitation`,
     login: t`Logged in`, login_code: t`Logged in with a code`, provider: t`Logged in by a provider`, register: t`Registered`, register_guest: t`Came as a guest`, claim: t`Became the first owner`, refresh: t`Used an old token again`,
   }

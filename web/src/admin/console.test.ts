@@ -26,8 +26,8 @@ describe("what a role may", () => {
     }
     for (const [act, row] of Object.entries(table)) expect(roles.map((r) => may(r, act as Act)), act).toEqual(row)
     expect(may(undefined, "look")).toBe(false)
-    expect(Object.keys(pages).filter((p) => isPage(p) && may(auditor, pages[p]))).toEqual(["overview", "users", "groups", "audit", "links", "retention"])
-    expect(Object.keys(pages).filter((p) => isPage(p) && may(moderator, pages[p]))).toEqual(["overview", "users", "groups", "reports", "links", "retention"])
+    expect(Object.keys(pages).filter((p) => isPage(p) && may(auditor, pages[p]))).toEqual(["overview", "health", "users", "groups", "audit", "links", "filters", "retention"])
+    expect(Object.keys(pages).filter((p) => isPage(p) && may(moderator, pages[p]))).toEqual(["overview", "health", "users", "groups", "reports", "links", "filters", "retention"])
     expect(isPage("constructor")).toBe(false)
   })
   test("nobody acts on who has no lesser role, but owners", () => {
