@@ -15,7 +15,7 @@ import { Groups } from "./Groups.js"
 import { HealthPage } from "./HealthPage.js"
 import { Links } from "./Links.js"
 import { Overview } from "./Overview.js"
-import { useRoleName } from "./parts.js"
+import { Page, useRoleName } from "./parts.js"
 import { Place } from "./Place.js"
 import { ReportPage } from "./ReportPage.js"
 import { Reports } from "./Reports.js"
@@ -39,13 +39,13 @@ export function Console({ page, id }: { page: string; id: string | undefined }) 
   const { t } = useLingui()
   const offline = useConnection().state !== "connected"
   if (me.role === undefined) return me.error === undefined ? offline ? <Offline /> : <Loading /> : <div className={a.page}><ErrorNote error={me.error} onRetry={me.ask} /></div>
-  if (!may(me.role, "look")) return <Empty icon={<ShieldCheck />} title={t`For administrators`}><Trans>You have no role on this server. An owner can give you one.</Trans></Empty>
+  if (!may(me.role, "look")) return <Page title={t`Administration`}><Empty icon={<ShieldCheck />} title={t`For administrators`}><Trans>You have no role on this server. An owner can give you one.</Trans></Empty></Page>
   const shown = page === "" ? "overview" : page
   return (
     <div className={s.room}>
       <div className={s.inner} data-at={page === "" ? "nav" : "page"}>
         <Nav page={shown} />
-        <div className={s.scroll}>{isPage(shown) ? <Shown key={`${shown} ${id ?? ""}`} page={shown} id={id} /> : <Empty title={t`Page not found`} />}</div>
+        <div className={s.scroll}>{isPage(shown) ? <Shown key={`${shown} ${id ?? ""}`} page={shown} id={id} /> : <Page title={t`Page not found`}>{null}</Page>}</div>
       </div>
     </div>
   )
@@ -56,10 +56,10 @@ function Shown({ page, id }: { page: PageName; id: string | undefined }) {
   const { role } = useMe()
   const name = useRoleName()
   if (!may(role, pages[page])) {
-    return <Empty icon={<ShieldCheck />} title={t`Not for your role`}><Trans>Your role here is: {name(role)}. It doesn’t include this page.</Trans></Empty>
+    return <Page title={t`Administration`}><Empty icon={<ShieldCheck />} title={t`Not for your role`}><Trans>Your role here is: {name(role)}. It doesn’t include this page.</Trans></Empty></Page>
   }
   const One = single[page]
-  if (id !== undefined) return One === undefined ? <Empty title={t`Page not found`} /> : <One id={id} />
+  if (id !== undefined) return One === undefined ? <Page title={t`Page not found`}>{null}</Page> : <One id={id} />
   const Body = bodies[page]
   return <Body />
 }
