@@ -236,7 +236,7 @@ func (w *writer) propose(ctx context.Context, p *person, taken map[string]bool) 
 		switch {
 		case n > 1:
 			note = fmt.Sprintf("the username %q is taken; proposed is %q", base, name)
-		case name != p.Name:
+		case name != strings.ToLower(p.Name): // usernames are of any case there
 			note = fmt.Sprintf("%.80q is no username here; proposed is %q", p.Name, name)
 		}
 		return name, note, nil
