@@ -130,7 +130,7 @@ test-older: build ## a client built from the commit OLDER against this server: i
 	$(GO) run ./test/older --bin bin/skein --commit $(OLDER)
 
 # A second build in another directory, with a build cache of its own, must give the same bytes; then what came out is tried
-# out: the programs, the image in a chroot, the packages. Needs root for the chroot. Twice 20 minutes on two cores.
+# out: the programs, the image in a chroot, the packages. Needs root for the chroot. Everything is compiled twice.
 test-release: release ## a release built twice, compared and tried out; needs root
 	$(GO) run -C tools/release ./tryout --root ../.. --release ../../bin/release --platforms "$(PLATFORMS_RELEASED)" $(TRYOUT_FLAGS)
 
