@@ -194,6 +194,7 @@ func TestRulesOfRequests(t *testing.T) {
 		{"MessageService/SendMessage", fmt.Sprintf(`{"conversation":%q,"content":{"type":"image","text":"{}"},"streaming":true}`, s.group), false},
 		{"MessageService/SendMessage", fmt.Sprintf(`{"conversation":%q,"content":{"type":"com.example","data":"AAAA"},"streaming":true}`, s.group), false},
 		{"MessageService/SendMessage", fmt.Sprintf(`{"conversation":%q,"content":{"type":"com.example","text":"hi"},"streaming":true}`, s.group), true},
+		{"MessageService/SendMessage", fmt.Sprintf(`{"conversation":%q,%s,"thread":"9223372036854775808"}`, s.group, text), false},
 		{"MessageService/VoteInPoll", fmt.Sprintf(`{"conversation":%q,"seq":"%d","options":["a","a"]}`, s.group, s.said), false},
 		{"MessageService/SetMyState", fmt.Sprintf(`{"conversation":%q}`, s.group), false},
 		{"MessageService/SetMyState", fmt.Sprintf(`{"conversation":%q,"whatever":1}`, s.group), false}, // unknown fields are ignored
