@@ -241,7 +241,20 @@ func (m *model) of(user string) (out []*conversation) {
 func (m *model) append(c *conversation, e *entry) *entry {
 	e.seq, e.at = c.head()+1, m.passed
 	c.entries = append(c.entries, e)
+	if e.kind == wire.EntryKind_ENTRY_KIND_MESSAGE || e.kind == wire.EntryKind_ENTRY_KIND_THREAD_REPLY {
+		m.mayBeAnswered(c, e.sender)
+	}
 	return e
+}
+
+// mayBeAnswered: who writes to somebody who is no contact may be answered by them.
+func (m *model) mayBeAnswered(c *conversation, user string) {
+	if c.group != nil {
+		return
+	}
+	if peer := m.peer(c, user); peer != "" && m.pairs[[2]string{peer, user}].state != friend {
+		m.pairs[[2]string{user, peer}].wrote = true
+	}
 }
 
 // sent is a message that was stored.
@@ -301,7 +314,7 @@ func (m *model) maySend(c *conversation, user string) string {
 		if peer == "" { // of notes to oneself there is no other side
 			return okay
 		}
-		if side := m.pairs[[2]string{peer, user}]; side.blocked || !m.profiles[peer].everyone && side.state != friend {
+		if side := m.pairs[[2]string{peer, user}]; side.blocked || !m.profiles[peer].everyone && side.state != friend && !side.wrote {
 			return noContact
 		}
 		return okay

@@ -41,6 +41,8 @@ type contact struct {
 	state   contactState
 	blocked bool
 	remark  string
+	// wrote: they wrote to the other, who may answer by that (SPEC §5.7).
+	wrote bool
 	// refused counts refusals in a row, refusedAt is when the last one was: they may not
 	// ask again for a while.
 	refused   int

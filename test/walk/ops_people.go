@@ -341,6 +341,7 @@ func (w *walk) opContact(u *user) *op {
 		return call("RefuseContact", &wire.RefuseContactRequest{User: v}, &wire.RefuseContactResponse{})
 	case 5:
 		o.done = func() error {
+			mine.wrote = false
 			if mine.state != stranger {
 				m.part(u.id, v, wire.EventType_EVENT_TYPE_CONTACT_REMOVED)
 			}
@@ -355,6 +356,7 @@ func (w *walk) opContact(u *user) *op {
 			if !mine.blocked || mine.state == asksMe {
 				m.notices(u.id, v, wire.EventType_EVENT_TYPE_CONTACT_BLOCKED, "", true, false)
 			}
+			mine.wrote = false
 			if mine.blocked = true; mine.state == asksMe {
 				mine.state = stranger
 			}
