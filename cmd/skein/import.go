@@ -131,9 +131,14 @@ func (c *importCmd) planned(m *importing.Mapping, kept string) error {
 // tell prints the report.
 func (c *importCmd) tell(r *importing.Report) (err error) {
 	if c.Report != "" {
-		f, err := os.Create(c.Report)
+		f, err := os.OpenFile(c.Report, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) // it has names, and words of the export
 		if err != nil {
 			return err
+		}
+		if at, err := f.Stat(); err == nil && at.Mode().IsRegular() { // one that was there
+			if err := f.Chmod(0o600); err != nil {
+				return errors.Join(err, f.Close())
+			}
 		}
 		if err := errors.Join(reportJSON(f, r), f.Close()); err != nil {
 			return err

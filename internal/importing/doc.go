@@ -31,6 +31,8 @@
 //     reason that the report names;
 //   - times do not go back within a conversation. One that has messages of its own, or has
 //     got some since an import was cut off, takes no older ones: they are left out, and told;
+//   - a file that may come later (Slack limits, or does not answer) stops the run: what is
+//     stored once without its file stays without it;
 //   - what cannot be read is told with its file and line, and the rest goes on. A message is
 //     stored as a whole or not at all;
 //   - nothing outside of the export's directory or zip is read, and of a zip no more than it

@@ -2,6 +2,7 @@ package importing
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 
@@ -135,6 +137,8 @@ type Fetcher struct {
 	Spool string
 	// Client is for tests; nil: one that goes to public hosts of Slack alone.
 	Client *http.Client
+	// wait overrides how it is waited, for tests.
+	wait func(context.Context, time.Duration) error
 }
 
 // outwardClient connects to public addresses alone, whatever a name comes to, and by no proxy.
@@ -155,7 +159,8 @@ func slackHost(u *url.URL) (ours, secret bool) {
 	return u.Scheme == "https" && u.User == nil && u.Port() == "" && (secret || strings.HasSuffix(host, ".slack-edge.com")), secret
 }
 
-// get fetches a file of at most most bytes.
+// get fetches a file of at most most bytes. What may be there later, or with another token, is a
+// stopError: what is left out once is left out for ever.
 func (f *Fetcher) get(ctx context.Context, address string, most int64) (io.ReadCloser, int64, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -179,28 +184,118 @@ func (f *Fetcher) get(ctx context.Context, address string, most int64) (io.ReadC
 	client.CheckRedirect = func(next *http.Request, via []*http.Request) error {
 		ours, secret := slackHost(next.URL)
 		if !ours || len(via) > 5 {
-			return errors.New("it leads elsewhere")
+			return errElsewhere
 		}
 		if !secret {
 			next.Header.Del("Authorization")
 		}
 		return nil
 	}
-	resp, err := client.Do(req)
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil, 0, ctx.Err()
+	for try := 1; ; try++ {
+		r, n, after, err := f.try(&client, req, most)
+		var stop *stopError
+		if !errors.As(err, &stop) || !stop.again || try == fetchTries || after > longestWait {
+			return r, n, err
 		}
-		return nil, 0, &leftError{"it could not be fetched: " + err.Error()}
+		if after == 0 {
+			after = time.Second << try
+		}
+		if err := f.pause(ctx, after); err != nil {
+			return nil, 0, err
+		}
+	}
+}
+
+const (
+	// fetchTries is how often a file is asked for, if that may help.
+	fetchTries = 4
+	// longestWait is how long is waited at most when Slack says how long.
+	longestWait = 2 * time.Minute
+)
+
+var errElsewhere = errors.New("it leads elsewhere")
+
+// stopError is why the import stops: the file may be there, and to leave it out would lose it. It
+// never has the file's address, which lets whoever has it fetch the file.
+type stopError struct {
+	why   string
+	again bool // it may help to ask again
+}
+
+func (e *stopError) Error() string {
+	return "a file could not be fetched from Slack: " + e.why + "; without --fetch the import goes on without files"
+}
+
+func (f *Fetcher) pause(ctx context.Context, d time.Duration) error {
+	if f.wait != nil {
+		return f.wait(ctx, d)
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// try asks once. after is how long Slack asks to wait before the next time, 0 if it does not say.
+func (f *Fetcher) try(client *http.Client, req *http.Request, most int64) (_ io.ReadCloser, _ int64, after time.Duration, err error) {
+	resp, err := client.Do(req)
+	switch {
+	case err != nil && req.Context().Err() != nil:
+		return nil, 0, 0, req.Context().Err()
+	case errors.Is(err, errElsewhere):
+		return nil, 0, 0, &leftError{errElsewhere.Error()}
+	case err != nil:
+		return nil, 0, 0, &stopError{faultOf(err), true}
 	}
 	defer resp.Body.Close()
-	switch {
-	case resp.StatusCode != http.StatusOK:
-		return nil, 0, &leftError{fmt.Sprintf("it could not be fetched: %s", resp.Status)}
-	case strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") && !strings.HasSuffix(u.Path, ".html"):
-		return nil, 0, &leftError{"it could not be fetched: Slack asks to log in; is the token right?"}
+	switch code := resp.StatusCode; {
+	case code == http.StatusForbidden || code == http.StatusNotFound || code == http.StatusGone:
+		return nil, 0, 0, &leftError{fmt.Sprintf("Slack does not give it away (%d)", code)}
+	case code == http.StatusUnauthorized || code == http.StatusOK && asksToLogIn(req, resp):
+		return nil, 0, 0, &stopError{"Slack asks to log in; is the token in SKEIN_IMPORT_TOKEN right?", false}
+	case code != http.StatusOK:
+		if seconds, err := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 31); err == nil {
+			after = time.Duration(seconds) * time.Second
+		}
+		return nil, 0, after, &stopError{fmt.Sprintf("it answers %d", code), code == http.StatusTooManyRequests || code >= 500}
 	}
-	return f.keep(resp.Body, most)
+	r, n, err := f.keep(resp.Body, most)
+	if err != nil && req.Context().Err() != nil {
+		err = req.Context().Err()
+	}
+	return r, n, 0, err
+}
+
+// asksToLogIn tells whether an answer is Slack's page to log in, and not a file that is a page.
+func asksToLogIn(req *http.Request, resp *http.Response) bool {
+	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") || strings.HasPrefix(resp.Header.Get("Content-Disposition"), "attachment") {
+		return false
+	}
+	moved := resp.Request.URL.Path != req.URL.Path
+	return moved || !strings.HasSuffix(req.URL.Path, ".html") && !strings.HasSuffix(req.URL.Path, ".htm")
+}
+
+// faultOf is what went wrong with a connection, in words that have no address of a file.
+func faultOf(err error) string {
+	var (
+		op   *net.OpError
+		name *net.DNSError
+		cert *tls.CertificateVerificationError
+		slow net.Error
+	)
+	switch {
+	case errors.As(err, &op):
+		return op.Error()
+	case errors.As(err, &name):
+		return name.Error()
+	case errors.As(err, &cert):
+		return cert.Error()
+	case errors.As(err, &slow) && slow.Timeout():
+		return "it took too long"
+	}
+	return "the connection broke, or the answer cannot be read"
 }
 
 // keep writes what is fetched aside, until it is closed.
@@ -216,9 +311,12 @@ func (f *Fetcher) keep(r io.Reader, most int64) (_ io.ReadCloser, _ int64, err e
 		}
 	}()
 	n, err := io.Copy(file, io.LimitReader(r, most+1))
+	var disk *fs.PathError
 	switch {
+	case errors.As(err, &disk):
+		return nil, 0, err
 	case err != nil:
-		return nil, 0, &leftError{"it could not be fetched: " + err.Error()}
+		return nil, 0, &stopError{faultOf(err), true}
 	case n > most:
 		return nil, 0, &leftError{"it is larger than this server takes (media.max_bytes)"}
 	}

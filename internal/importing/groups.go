@@ -28,6 +28,9 @@ type conversation struct {
 	read            reading
 	batch           []*saidBy
 	size            int
+	// ids are those of the messages of the time idsAt.
+	ids   map[im.MessageID]bool
+	idsAt time.Time
 }
 
 // conversation makes what a conversation becomes, if it is not there. first is the time of its

@@ -76,11 +76,26 @@ func (w *writer) message(ctx context.Context, m *Message) error {
 	}
 	s := &saidBy{Message: m, p: w.people[w.c.user(m.Author).Key], at: time.UnixMilli(m.At / 1000).UTC(), thread: w.c.threads[threadKey(m.Conversation, m.Key)]}
 	s.id = w.messageID(s.at, "message", m.Conversation, m.Key)
+	if !v.first(s) {
+		w.c.drop(m, "it is twice in the export")
+		return nil
+	}
 	v.batch = append(v.batch, s)
 	if v.size += len(m.Text) + 100*len(m.Reactions) + 500; len(v.batch) >= batchMessages || v.size >= batchBytes {
 		return w.flush(ctx, v)
 	}
 	return nil
+}
+
+// first tells whether a message comes for the first time. Those of one id have one time, so they
+// are neighbours in the order, but for others of that time.
+func (v *conversation) first(s *saidBy) bool {
+	if v.ids == nil || !v.idsAt.Equal(s.at) {
+		v.ids, v.idsAt = map[im.MessageID]bool{}, s.at
+	}
+	twice := v.ids[s.id]
+	v.ids[s.id] = true
+	return !twice
 }
 
 // finish ends the conversation whose messages are being written: all have read it.
@@ -95,7 +110,7 @@ func (w *writer) finish(ctx context.Context) error {
 	if err := w.markRead(ctx, v); err != nil {
 		return err
 	}
-	v.roots, v.batch, v.read = nil, nil, nil
+	v.roots, v.batch, v.read, v.ids = nil, nil, nil, nil
 	return nil
 }
 
@@ -116,7 +131,9 @@ func (w *writer) flush(ctx context.Context, v *conversation) error {
 	for i, s := range v.batch {
 		switch {
 		case found[i].Status == im.Duplicate:
-			w.there(v, s, &found[i])
+			if err := w.there(ctx, v, s, &found[i]); err != nil {
+				return err
+			}
 		case found[i].Status != im.Absent:
 			w.c.drop(s.Message, "another message has its id")
 			w.c.Problem(s.Where, "another message has this one's id")
@@ -127,7 +144,7 @@ func (w *writer) flush(ctx context.Context, v *conversation) error {
 				w.c.Problemf(s.Where, "%s has messages that are later than this one, and not of this import: it, and others like it, are left out", v.id)
 			}
 		default:
-			if err := next.add(ctx, s); err != nil {
+			if err := next.whole(ctx, s); err != nil {
 				return err
 			}
 		}
@@ -144,14 +161,19 @@ func (w *writer) flush(ctx context.Context, v *conversation) error {
 func hashOf(id im.MessageID) uint64 { return binary.BigEndian.Uint64(id[8:]) }
 
 // there counts a message that an earlier run stored.
-func (w *writer) there(v *conversation, s *saidBy, found *im.Appended) {
+func (w *writer) there(ctx context.Context, v *conversation, s *saidBy, found *im.Appended) error {
 	a := &w.r.Already
 	a.Messages++
 	if s.Root != "" {
 		a.Replies++
 	}
 	a.Reactions += reactions(s.Message)
-	a.Files += int64(len(s.Files))
+	files, err := w.filesThere(ctx, v, s)
+	if err != nil {
+		return err
+	}
+	a.Files += files
+	w.r.leave("file", "its message is here without it", int64(len(s.Files))-files)
 	v.upTo(found.Seq, found.Count)
 	if s.thread != nil {
 		s.thread.seq, s.thread.author = found.Seq, s.p.id
@@ -162,6 +184,46 @@ func (w *writer) there(v *conversation, s *saidBy, found *im.Appended) {
 			s.thread.root = r.top()
 		}
 	}
+	return nil
+}
+
+// filesThere counts the files of a message that is there which came over with it.
+func (w *writer) filesThere(ctx context.Context, v *conversation, s *saidBy) (n int64, err error) {
+	if len(s.Files) == 0 {
+		return 0, nil
+	}
+	asked := make([]im.Append, len(s.Files))
+	for i := range asked {
+		id := s.id
+		if i > 0 {
+			id = w.partID(s, "file", i)
+		}
+		asked[i] = im.Append{Entry: im.Entry{Conversation: v.id, Sender: s.p.id, ID: id}, Hash: hashOf(id)}
+	}
+	found := make([]im.Appended, len(asked))
+	if err := w.t.Journal.Lookup(ctx, asked, found); err != nil {
+		return 0, err
+	}
+	for i := range found {
+		if found[i].Status != im.Duplicate {
+			continue
+		}
+		got, err := w.t.Journal.Read(ctx, v.id, found[i].Seq, false, 1)
+		if err != nil {
+			return 0, err
+		}
+		if len(got) == 0 || got[0].Seq != found[i].Seq {
+			continue
+		}
+		var e wire.Entry
+		if err := entrycodec.Decode(got[0].Body, &e); err != nil {
+			return 0, err
+		}
+		if len(e.GetMedia()) > 0 {
+			n++
+		}
+	}
+	return n, nil
 }
 
 func (v *conversation) upTo(seq, count uint64) {
@@ -195,6 +257,19 @@ type step struct {
 	at    []time.Time
 	count Things
 	parts int64
+}
+
+// whole adds a message. If the import has to stop at it, for a file that cannot be fetched now,
+// what was added before is stored: the next run does not fetch that again.
+func (x *step) whole(ctx context.Context, s *saidBy) error {
+	n, count := len(x.batch), x.count
+	err := x.add(ctx, s)
+	var stop *stopError
+	if errors.As(err, &stop) {
+		x.batch, x.at, x.count = x.batch[:n], x.at[:n], count
+		return errors.Join(fmt.Errorf("the message of %s: %w", s.Where, err), x.store(ctx))
+	}
+	return err
 }
 
 // add makes the entries of a message.
@@ -239,9 +314,6 @@ func (x *step) add(ctx context.Context, s *saidBy) error {
 // split makes the parts of a message: their ids follow from what they are, so a file that
 // is missing this time changes nothing about the others.
 func (x *step) split(s *saidBy, text string) {
-	id := func(what string, n int) im.MessageID {
-		return x.w.messageID(s.at, "part", s.Conversation, s.Key, fmt.Sprint(what, n))
-	}
 	first := part{id: s.id}
 	rest := text
 	if len(s.Files) > 0 {
@@ -254,13 +326,18 @@ func (x *step) split(s *saidBy, text string) {
 	}
 	s.parts = append(s.parts[:0], first)
 	for n := 1; rest != ""; n++ {
-		p := part{id: id("text", n)}
+		p := part{id: x.w.partID(s, "text", n)}
 		p.text, rest = cutBytes(rest, maxText)
 		s.parts = append(s.parts, p)
 	}
 	for n := 1; n < len(s.Files); n++ {
-		s.parts = append(s.parts, part{id: id("file", n), file: &s.Files[n]})
+		s.parts = append(s.parts, part{id: x.w.partID(s, "file", n), file: &s.Files[n]})
 	}
+}
+
+// partID is the id of a part of a message but the first.
+func (w *writer) partID(s *saidBy, what string, n int) im.MessageID {
+	return w.messageID(s.at, "part", s.Conversation, s.Key, fmt.Sprint(what, n))
 }
 
 // cutBytes cuts a text before most bytes, between lines if there are some.

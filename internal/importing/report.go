@@ -18,8 +18,8 @@ type Things struct {
 	FileBytes int64 `json:"file_bytes"`
 }
 
-// Report is what an import came to. What belongs to a message that was there already counts as
-// there, whatever became of it then. Of users, conversations, messages, reactions and files
+// Report is what an import came to. Reactions to a message that was there already count as
+// there, whatever became of them then; a file of it only if the message has it, or it is left out. Of users, conversations, messages, reactions and files
 // those that were read are those that were written, were there already, or were left out.
 type Report struct {
 	System    string `json:"system"`

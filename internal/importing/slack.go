@@ -309,7 +309,7 @@ func (s *slack) message(to *Collector, where, id string, pins map[string]bool, r
 			continue
 		}
 		file := File{Name: cmp.Or(f.Name, f.Title, f.ID), Path: s.uploads[f.ID], URL: cmp.Or(f.URL, f.Private)}
-		if f.External || f.Mode == "hidden_by_limit" {
+		if f.External || f.Mode == "hidden_by_limit" || f.Mode == "quip" || f.Mode == "canvas" { // those are pages of Slack's
 			file.URL = ""
 		}
 		m.Files = append(m.Files, file)
