@@ -72,6 +72,7 @@ func (c *importCmd) Run(ctx context.Context) (err error) {
 	if o.Mapping, err = c.mapping(kept); err != nil {
 		return err
 	}
+	o.Anew = o.Mapping == nil
 	o.Planned = func(m *importing.Mapping) error { return c.planned(m, kept) }
 	if c.Fetch {
 		o.Fetch = &importing.Fetcher{Token: os.Getenv("SKEIN_IMPORT_TOKEN"), Spool: store.Spool()}
@@ -79,6 +80,9 @@ func (c *importCmd) Run(ctx context.Context) (err error) {
 	r, err := importing.Run(ctx, o, target)
 	if r != nil {
 		err = errors.Join(err, c.tell(r))
+	}
+	if errors.Is(err, importing.ErrMappingMissing) {
+		return fmt.Errorf("%w: %s; copy it from where that import ran, or give it with --map", err, kept)
 	}
 	if err != nil && !c.DryRun {
 		err = fmt.Errorf("%w (what was written is kept: the same command goes on)", err)
@@ -97,15 +101,8 @@ func (c *importCmd) mapping(kept string) (*importing.Mapping, error) {
 		return earlier, err
 	}
 	if earlier != nil { // what was made stays made
-		given.UsersMade = earlier.UsersMade
-		was := map[string]string{}
-		for _, u := range earlier.Users {
-			was[u.Key] = u.User
-		}
-		for _, u := range given.Users {
-			if old, known := was[u.Key]; known && old != u.User {
-				return nil, fmt.Errorf("--map makes %q the account %q, and an earlier run %q: what they wrote has that author. See %s", u.Key, u.User, old, kept)
-			}
+		if err := given.Follow(earlier); err != nil {
+			return nil, fmt.Errorf("--map %w. See %s", err, kept)
 		}
 	}
 	return given, nil

@@ -8,7 +8,8 @@
 // many. Then the writer makes accounts, groups and direct chats of them, and stores the
 // messages in their order, with their times, and their files.
 //
-// It writes to a store that no server uses (app.OpenOffline holds it), because a server
+// It writes to a store that no server uses (app.OpenOffline holds an embedded one; of a database it
+// looks once that no node is connected, and whoever runs it starts none meanwhile), because a server
 // decides what is stored when, and stores at its own time. So nothing is fanned out, and
 // nobody is woken: to the devices that come later it is history. Search and whatever else
 // follows the journal finds it there, as all else.

@@ -138,6 +138,10 @@ func (w *writer) group(ctx context.Context, v *conversation, first int64) error 
 		if err := w.createGroup(ctx, v, g.Owner, first); err != nil {
 			return err
 		}
+	} else if v.Kind != Public {
+		if v.refused, err = w.stillPrivate(ctx, v, &g); err != nil || v.refused != "" {
+			return err
+		}
 	}
 	pending, err := w.t.Directory.PendingOf(ctx, v.id)
 	if err != nil {
@@ -161,6 +165,23 @@ func (w *writer) group(ctx context.Context, v *conversation, first int64) error 
 	}
 	return w.admins(ctx, v, g, members)
 }
+
+// stillPrivate looks at a group that is there, for what only the members of its conversation may
+// read: who else is in it is told. refused: everybody may come in, because it was public.
+func (w *writer) stillPrivate(ctx context.Context, v *conversation, g *im.GroupInfo) (refused string, err error) {
+	if g.Settings.Join == im.JoinOpen && g.Settings.Extra[importedKind] == string(Public) {
+		return "it is private there now, and open to join here: have it joined by invitation first", nil
+	}
+	_, err = w.t.Directory.Roster(ctx, v.id, func(m im.Member, _ uint64) {
+		if _, listed := slices.BinarySearch(v.members, m.User); !listed {
+			w.c.Problemf(v.Where, "%.80q is in the group %q here, and not in the conversation there any more: they read what is new in it", m.User, v.id)
+		}
+	})
+	return "", err
+}
+
+// importedKind is under what a group says what kind of conversation it was.
+const importedKind = "imported.kind"
 
 // admins gives those their role who had it there.
 func (w *writer) admins(ctx context.Context, v *conversation, g im.GroupInfo, members []im.Member) error {
@@ -232,7 +253,7 @@ func (w *writer) createGroup(ctx context.Context, v *conversation, owner im.User
 	text = cut(text, maxDescription)
 	settings := im.NewGroupSettings()
 	change := &im.GroupChange{
-		Description: &text, History: im.HistoryAll, Extra: map[string]string{"imported.from": w.o.System, "imported.kind": string(v.Kind)},
+		Description: &text, History: im.HistoryAll, Extra: map[string]string{"imported.from": w.o.System, importedKind: string(v.Kind)},
 	}
 	if v.Kind == Public {
 		change.Join = im.JoinOpen

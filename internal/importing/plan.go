@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -56,6 +57,59 @@ func ReadMapping(name string) (*Mapping, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return m, nil
+}
+
+// Follow takes from the mapping of an earlier run what stays made. It is an error if somebody
+// became who they do not become now: what they wrote has that author, and would come twice.
+func (m *Mapping) Follow(earlier *Mapping) error {
+	m.UsersMade = earlier.UsersMade
+	now, was := map[string]string{}, map[string]string{}
+	for _, u := range m.Users {
+		now[u.Key] = u.User
+	}
+	for _, u := range earlier.Users {
+		was[u.Key] = u.User
+		to, there := now[u.Key]
+		if !there && u.User != "" {
+			return fmt.Errorf("does not name %q, whom an earlier run made the account %q: what they wrote has that author", u.Key, u.User)
+		}
+		if there && to != u.User {
+			return fmt.Errorf("makes %q the account %q, and an earlier run %q: what they wrote has that author", u.Key, to, u.User)
+		}
+	}
+	return nil
+}
+
+// ErrMappingMissing: an earlier run decided who becomes who, and nobody says what.
+var ErrMappingMissing = errors.New("the store has an earlier import of this workspace, and not the mapping of it")
+
+// anew refuses an import without a mapping if there was one before: who had become an account of
+// another id would come a second time.
+func (w *writer) anew(ctx context.Context) error {
+	var ids []im.UserID
+	for _, key := range w.c.order {
+		ids = append(ids, w.userID(key))
+	}
+	there, err := w.t.Directory.Users(ctx, ids)
+	if err != nil {
+		return err
+	}
+	if len(there) > 0 {
+		return ErrMappingMissing
+	}
+	for _, v := range w.c.inOrder {
+		if v.Kind == Direct {
+			continue
+		}
+		g, _, err := w.t.Directory.Group(ctx, w.groupID(v.Key), nil)
+		if err != nil {
+			return err
+		}
+		if g.Conversation != "" {
+			return ErrMappingMissing
+		}
+	}
+	return nil
 }
 
 // Write writes it to a file, as a whole or not at all.
@@ -143,8 +197,12 @@ func (w *writer) plan(ctx context.Context, given *Mapping) (*Mapping, error) {
 	for _, u := range there {
 		taken[u.Username] = true
 	}
+	var absent []MappedUser
 	for key, m := range wanted {
 		if w.people[key] == nil {
+			if m.User != "" { // a later export may have them again
+				absent = append(absent, *m)
+			}
 			w.c.Problemf("the mapping", "the export has no user %.80q", key)
 		} else if m.User == "" && m.Username != "" {
 			taken[m.Username] = true // before what others are given
@@ -159,6 +217,8 @@ func (w *writer) plan(ctx context.Context, given *Mapping) (*Mapping, error) {
 		}
 		out.Users = append(out.Users, m)
 	}
+	slices.SortFunc(absent, func(a, b MappedUser) int { return cmp.Compare(a.Key, b.Key) })
+	out.Users = append(out.Users, absent...)
 	return out, nil
 }
 

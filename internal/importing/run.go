@@ -45,6 +45,8 @@ type Options struct {
 	// before anything is written.
 	Mapping *Mapping
 	Planned func(*Mapping) error
+	// Anew: no mapping of an earlier run is known, so there must have been none.
+	Anew bool
 	// Spool is a directory for what does not fit into memory.
 	Spool  string
 	DryRun bool
@@ -141,6 +143,11 @@ func (w *writer) run(ctx context.Context) error {
 	w.c.settle()
 	w.r.ReadSeconds = w.t.Now().Sub(begun).Seconds()
 	w.o.Progress("read", w.r.Read.Messages)
+	if w.o.Anew {
+		if err := w.anew(ctx); err != nil {
+			return err
+		}
+	}
 	mapping, err := w.plan(ctx, w.o.Mapping)
 	if err != nil {
 		return err

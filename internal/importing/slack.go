@@ -182,6 +182,9 @@ func (s *slack) findUploads() error {
 	return nil
 }
 
+// eitherChannel stands for the channel of a directory that two channels have. It is no channel's id.
+const eitherChannel = "\x00"
+
 func (s *slack) readChannels(ctx context.Context, to *Collector, file string, kind ConversationKind, dirs map[string]string, pins map[string]bool) error {
 	if !s.has(file) {
 		return nil // of an export of public channels there are no others
@@ -203,7 +206,12 @@ func (s *slack) readChannels(ctx context.Context, to *Collector, file string, ki
 		if kind == Several {
 			v.Name = "" // it is made of the members' names
 		}
-		dirs[dir] = c.ID
+		if other, taken := dirs[dir]; taken && other != c.ID {
+			to.Problemf(where, "the channel %.80q has the same directory as another one, %.80q; the messages in it are left out, because they may be of either", c.ID, dir)
+			dirs[dir] = eitherChannel
+		} else {
+			dirs[dir] = c.ID
+		}
 		for _, p := range c.Pins {
 			pins[c.ID+"/"+p.ID] = true
 		}
@@ -277,6 +285,9 @@ func (s *slack) message(to *Collector, where, id string, pins map[string]bool, r
 	case x.Type != "" && x.Type != "message":
 		to.Problemf(where, "of type %.80q, which is not known", x.Type)
 		to.LeaveOut(&m, "unknown type")
+		return nil
+	case id == eitherChannel:
+		to.LeaveOut(&m, "two channels have its directory")
 		return nil
 	case id == "":
 		to.LeaveOut(&m, "its channel is in no list")

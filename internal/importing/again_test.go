@@ -1,0 +1,113 @@
+package importing
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// TestMappingFollows: whom an earlier run made an account stays that account: a mapping without
+// them, or no mapping, makes no second one.
+func TestMappingFollows(t *testing.T) {
+	earlier := &Mapping{Users: []MappedUser{{Key: "U1", User: "anna-here"}, {Key: "U2", Username: "bob"}}, UsersMade: true}
+	for name, tt := range map[string]struct {
+		users []MappedUser
+		want  string
+	}{
+		"the same":      {[]MappedUser{{Key: "U1", User: "anna-here"}, {Key: "U2", Username: "bob"}}, ""},
+		"not made":      {[]MappedUser{{Key: "U1", User: "anna-here"}}, ""},
+		"taken out":     {[]MappedUser{{Key: "U2", Username: "bob"}}, `"U1"`},
+		"somebody":      {[]MappedUser{{Key: "U1", User: "carl"}}, `"U1"`},
+		"nobody":        {[]MappedUser{{Key: "U1", Username: "anna"}}, `"U1"`},
+		"made, becomes": {[]MappedUser{{Key: "U1", User: "anna-here"}, {Key: "U2", User: "carl"}}, `"U2"`},
+	} {
+		m := &Mapping{Users: tt.users}
+		if err := m.Follow(earlier); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) || !m.UsersMade {
+			t.Errorf("%s: %v, want %q", name, err, tt.want)
+		}
+	}
+	s := newStore(t)
+	if err := s.Directory.CreateUser(t.Context(), im.Credentials{User: im.User{ID: "anna-here", Username: "anna", DisplayName: "Anna", DMPolicy: im.DMContacts, Created: time.Now()}}); err != nil {
+		t.Fatal(err)
+	}
+	with := func(users string) string {
+		return files(t, map[string]string{
+			"users.json": users, "channels.json": `[{"id":"C1","name":"general","created":1600000000,"members":["U1"]}]`,
+			"general/1.json": `[{"type":"message","user":"U1","ts":"1600000001.000000","text":"a"}]`,
+		})
+	}
+	var kept *Mapping
+	o := Options{System: "slack", Path: with(`[{"id":"U1","name":"anna"}]`), Planned: func(m *Mapping) error { kept = m; return nil }}
+	o.Mapping = &Mapping{System: "slack", Workspace: "slack", Users: []MappedUser{{Key: "U1", User: "anna-here"}, {Key: "U9", User: "anna-here"}}}
+	s.run(t, o)
+	if len(kept.Users) != 2 || kept.Users[1].User != "anna-here" {
+		t.Errorf("who is not in the export is forgotten: %+v", kept)
+	}
+	first := kept
+	o.Mapping, o.Anew = nil, true
+	if r, err := Run(t.Context(), o, s.Target); !errors.Is(err, ErrMappingMissing) || r.Written != (Things{}) {
+		t.Errorf("without the mapping: %v", err)
+	}
+	o.Workspace = "other"
+	if r := s.run(t, o); r.Written.Users != 1 {
+		t.Errorf("another workspace: %+v", r)
+	}
+	o.Workspace, o.Mapping, o.Anew = "", first, false
+	if r := s.run(t, o); r.Written != (Things{}) || r.Already.Messages != 1 {
+		t.Errorf("with the mapping: %+v", r)
+	}
+}
+
+// TestOneDirectory: what is in a directory that two channels have comes into neither.
+func TestOneDirectory(t *testing.T) {
+	s := newStore(t)
+	r := s.run(t, Options{System: "slack", Path: files(t, map[string]string{
+		"users.json":     `[{"id":"U1","name":"anna"},{"id":"U2","name":"bob"}]`,
+		"channels.json":  `[{"id":"C1","name":"general","created":1600000000,"members":["U1","U2"]}]`,
+		"groups.json":    `[{"id":"G1","name":"general","created":1600000000,"members":["U1"]}]`,
+		"general/1.json": `[{"type":"message","user":"U1","ts":"1600000001.000000","text":"secret"}]`,
+	})})
+	if r.LeftOut["message: two channels have its directory"] != 1 || r.Written.Messages != 0 || r.Written.Conversations != 2 || r.ProblemCount != 1 || r.Problems[0].Where != "groups.json:1" {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestBecamePrivate: what is said in a channel since it is private does not come into a group that
+// all may join; when it is closed it does, and who is in it and was sent away there is told.
+func TestBecamePrivate(t *testing.T) {
+	s := newStore(t)
+	const users, first = `[{"id":"U1","name":"anna"},{"id":"U2","name":"bob"}]`, `{"type":"message","user":"U1","ts":"1600000001.000000","text":"a"}`
+	s.run(t, Options{System: "slack", Path: files(t, map[string]string{
+		"users.json": users, "channels.json": `[{"id":"C1","name":"general","created":1600000000,"members":["U1","U2"]}]`, "general/1.json": `[` + first + `]`,
+	})})
+	later := Options{System: "slack", Path: files(t, map[string]string{
+		"users.json": users, "groups.json": `[{"id":"C1","name":"general","created":1600000000,"members":["U1"]}]`,
+		"general/1.json": `[` + first + `,{"type":"message","user":"U1","ts":"1600000002.000000","text":"secret"}]`,
+	})}
+	r := s.run(t, later)
+	if r.Written.Messages != 0 || r.Left("message") != 2 || r.Left("conversation") != 1 || r.ProblemCount != 1 {
+		t.Errorf("open: %+v", r)
+	}
+	c := general(t, s)
+	g, _, err := s.Directory.Group(t.Context(), c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change := im.Promise{
+		ID: im.NewMessageID(time.UnixMilli(1600000001500), [10]byte{9}), Conversation: c, Sender: g.Owner, IfRoster: g.Rev, SetRoster: g.Rev + 1,
+		Event: im.Event{Type: im.EventGroupChanged, Group: &im.GroupChange{Join: im.JoinInvitation}},
+	}
+	if ok, err := s.Directory.PromiseRoster(t.Context(), change); err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	if err := (&writer{t: s.Target}).drive(t.Context(), change); err != nil {
+		t.Fatal(err)
+	}
+	r = s.run(t, later)
+	if r.Written.Messages != 1 || r.ProblemCount != 1 || !strings.Contains(r.Problems[0].What, "not in the conversation there any more") {
+		t.Errorf("by invitation: %+v", r)
+	}
+}
