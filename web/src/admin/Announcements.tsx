@@ -42,7 +42,7 @@ export function Announcements() {
         )}
       </Reading>
       {making && <New onClose={() => setMaking(false)} onDone={() => { setMaking(false); all.reload(); toast(t`Everybody sees it now.`) }} />}
-      <Confirm open={going !== undefined} onClose={() => setGoing(undefined)} danger title={t`Withdraw this announcement?`} action={t`Withdraw`}
+      <Confirm open={going !== undefined} onClose={() => setGoing(undefined)} danger title={t`Withdraw this announcement?`} action={t({ context: "take down", message: "Withdraw" })}
         onConfirm={async () => { await call("skein.v1.AdminService/WithdrawAnnouncement", { id: going?.id ?? "" }); all.reload() }}>
         <Trans>It vanishes for everybody at once.</Trans>
       </Confirm>

@@ -46,7 +46,7 @@ function useColumns(): readonly Column<Line>[] {
     { key: "act", head: t`What`, wide: true, cell: (l) => <span className={s.auditAct}><span className={s.auditName}>{actOf(l)}{(l.times ?? 0) > 1 && ` × ${l.times ?? 0}`}</span><span className={s.auditWhen}>{momentOf(Number(l.atMs ?? 0))}</span></span> },
     { key: "by", head: t`Who`, from: "s", cell: (l) => <By of={l} /> },
     { key: "to", head: t`To whom`, from: "m", cell: (l) => <Target of={targetOf(l)} /> },
-    { key: "from", head: t`From`, from: "l", cell: (l) => <span className={`${s.mono} ${s.id}`} title={l.address}>{l.address || "—"}</span> },
+    { key: "from", head: t({ context: "address of a sign-in", message: "From" }), from: "l", cell: (l) => <span className={`${s.mono} ${s.id}`} title={l.address}>{l.address || "—"}</span> },
     { key: "at", head: t`When`, from: "s", cell: (l) => <When ms={Number(l.atMs ?? 0)} /> },
     { key: "result", head: t`Result`, cell: (l) => <Result of={l} /> },
   ]
@@ -94,7 +94,7 @@ function Who({ label, value, onChange }: { label: string; value: string; onChang
     <form onSubmit={(e) => { e.preventDefault(); void find.run() }}>
       <Field label={label} value={typed} placeholder={t`User name or id`} maxLength={200} autoCapitalize="none" spellCheck={false} autoComplete="off" enterKeyHint="search" onChange={(e) => setTyped(e.currentTarget.value)} onBlur={() => void find.run()}
         error={find.error === undefined ? undefined : t`That could not be looked up.`}
-        after={typed === "" ? undefined : <button type="button" className={s.clear} aria-label={t`Clear`} onClick={() => onChange("")}><X aria-hidden="true" /></button>} />
+        after={typed === "" ? undefined : <button type="button" className={s.clear} aria-label={t`Clear`} onMouseDown={(e) => e.preventDefault()} onClick={() => { setTyped(""); onChange("") }}><X aria-hidden="true" /></button>} />
     </form>
   )
 }

@@ -79,7 +79,7 @@ function Nav({ page }: { page: string }) {
       <p className={s.navRole}><Trans>Your role: {name(role)}</Trans></p>
       {way("overview", <Gauge />, t`Overview`)}
       {way("health", <HeartPulse />, t`Health`)}
-      <h2 className={s.navGroup}><Trans>People</Trans></h2>
+      <h2 className={s.navGroup}><Trans context="part of the console">People</Trans></h2>
       {way("users", <UsersSign />, t`Users`)}
       {way("groups", <UsersRound />, t`Groups`)}
       {way("links", <Link2 />, t`Invitations`)}

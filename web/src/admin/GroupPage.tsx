@@ -10,7 +10,7 @@ import { dayName, momentOf } from "../timeline/format.js"
 import { nameOf } from "../timeline/names.js"
 import { Avatar, Button, Dialog, Empty, Field, Tag, toast } from "../ui/index.js"
 import { may } from "./access.js"
-import { accountNamed } from "./accounts.js"
+import { accountNamed, accountOf, type Account } from "./accounts.js"
 import s from "./Admin.module.css"
 import type { Group } from "./Groups.js"
 import { Facts, Page, PersonLink, Refusal } from "./parts.js"
@@ -98,21 +98,28 @@ function HandOn({ group, id, user, onClose, onDone }: { group: Group; id: string
   const call = useCall()
   const [typed, setTyped] = useState("")
   const [unknown, setUnknown] = useState(false)
-  const chosen = useLoad(async (signal) => ({ a: user === undefined ? undefined : await accountNamed(call, user, signal) }), user ?? "")
+  const [found, setFound] = useState<Account | undefined>(undefined)
+  const chosen = useLoad(async (signal) => ({ a: user === undefined ? undefined : await accountOf(call, user, signal) }), user ?? "")
   const name = nameOf(chosen.data?.a?.user)
+  const called = (found?.user?.username ?? "") === "" ? found?.user?.id ?? "" : `@${found?.user?.username ?? ""}`
   const run = useAction(async () => {
-    const to = user ?? (await accountNamed(call, typed))?.user?.id
-    setUnknown(to === undefined)
-    if (to === undefined) return
+    const to = user ?? found?.user?.id
+    if (to === undefined) { // who was found is shown before anything is changed
+      const a = await accountNamed(call, typed)
+      setUnknown(a === undefined)
+      setFound(a)
+      return
+    }
     await call("skein.v1.AdminService/SetGroupOwner", { conversation: id, user: to })
     onDone()
   })
   return (
     <Dialog open onClose={onClose} title={user === undefined ? t`Another owner for ${group.name ?? ""}` : t`Make ${name} the owner of ${group.name ?? ""}?`} size="s" about={t`Members see that as if the owner of before had done it; the owner of before becomes an admin of the group.`}>
       <Form onSubmit={() => void run.run()}>
-        {user === undefined && <Field label={t`User name or id`} value={typed} onChange={(e) => { setTyped(e.currentTarget.value); setUnknown(false) }} required autoFocus autoCapitalize="none" spellCheck={false} autoComplete="off" before={<UserRoundPlus aria-hidden="true" />} hint={t`Who is no member is added.`} error={unknown ? t`There is no such user` : undefined} />}
+        {user === undefined && <Field label={t`User name or id`} value={typed} onChange={(e) => { setTyped(e.currentTarget.value); setUnknown(false); setFound(undefined) }} required autoFocus autoCapitalize="none" spellCheck={false} autoComplete="off" before={<UserRoundPlus aria-hidden="true" />} hint={t`Who is no member is added.`} error={unknown ? t`There is no such user` : undefined} />}
+        {found !== undefined && <p role="status"><Trans>Found: {nameOf(found.user)} ({called})</Trans></p>}
         <Refusal error={run.error} denied={t`This user can’t be added to the group, or can’t own it.`} />
-        <Actions><Button onClick={onClose}><Trans>Cancel</Trans></Button><Button look="primary" submit busy={run.pending}><Trans>Make owner</Trans></Button></Actions>
+        <Actions><Button onClick={onClose}><Trans>Cancel</Trans></Button><Button look="primary" submit busy={run.pending}>{user === undefined && found === undefined ? t`Look up` : t`Make owner`}</Button></Actions>
       </Form>
     </Dialog>
   )

@@ -49,7 +49,7 @@ export function StickerPacks() {
       </Reading>
       {doing === "pack" && <NewPack onClose={() => setDoing(undefined)} onDone={done} />}
       {doing === "emoji" && <NewEmoji onClose={() => setDoing(undefined)} onDone={done} />}
-      <Confirm open={going !== undefined} onClose={() => setGoing(undefined)} danger title={going === undefined ? "" : "pack" in going ? t`Withdraw ${going.pack.title ?? ""}?` : t`Withdraw :${going.emoji}:?`} action={t`Withdraw`}
+      <Confirm open={going !== undefined} onClose={() => setGoing(undefined)} danger title={going === undefined ? "" : "pack" in going ? t`Withdraw ${going.pack.title ?? ""}?` : t`Withdraw :${going.emoji}:?`} action={t({ context: "take down", message: "Withdraw" })}
         onConfirm={async () => {
           if (going === undefined) return
           if ("pack" in going) await call("skein.v1.AdminService/SetStickerPack", { name: going.pack.name ?? "" })

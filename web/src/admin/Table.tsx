@@ -84,7 +84,7 @@ function Pager<T>({ of }: { of: Paged<T> }) {
     <nav className={s.pager} aria-label={t`Pages`}>
       <Button look="quiet" icon={<ChevronLeft />} disabled={of.onBack === undefined || of.loading} onClick={of.onBack}>{of.page === 0 ? <Trans>First page</Trans> : <Trans>Previous</Trans>}</Button>
       <span className={s.where} aria-live="polite">{page > 0 && <Trans>Page {page}</Trans>}</span>
-      <Button look="quiet" disabled={of.onNext === undefined || of.loading} onClick={of.onNext}><Trans>Next</Trans><ChevronRight className={s.after} aria-hidden="true" /></Button>
+      <Button look="quiet" disabled={of.onNext === undefined || of.loading} onClick={of.onNext}><Trans context="page of a list">Next</Trans><ChevronRight className={s.after} aria-hidden="true" /></Button>
     </nav>
   )
 }

@@ -9,7 +9,7 @@ import type { Account } from "./accounts.js"
 import { BanDialog } from "./BanDialog.js"
 import { Refusal, useRoleName } from "./parts.js"
 import { EraseDialog, RenameDialog, ResetDialog, RoleDialog } from "./UserDialogs.js"
-import { useCall, useRole } from "./useRole.js"
+import { useCall, useMe } from "./useRole.js"
 
 type Doing = "reset" | "rename" | "role" | "ban" | "unban" | "disable" | "enable" | "erase"
 
@@ -18,7 +18,7 @@ export function UserActs({ of, onChanged }: { of: Account; onChanged: () => void
   const { t } = useLingui()
   const client = useClient()
   const call = useCall()
-  const role = useRole()
+  const { role, ask } = useMe()
   const name = useRoleName()
   const [doing, setDoing] = useState<Doing | undefined>(undefined)
   const user = of.user?.id ?? ""
@@ -42,7 +42,7 @@ export function UserActs({ of, onChanged }: { of: Account; onChanged: () => void
     <>
       {manage && !gone && (
         <Section title={t`Account`}>
-          {named && of.password === true && act("reset", t`Password`, t`A link that lets them set a new password once.`, t`Reset link`)}
+          {named && act("reset", t`Password`, t`A link with which they set a password.`, t`Reset link`)}
           {named && act("rename", t`User name`, of.user?.username, t`Rename…`)}
           {may(role, "roles") && of.user?.guest !== true && act("role", t`Role`, name(of.role), t`Change role…`)}
           <Row title={t`Everything of theirs`} about={t`As a zip file. They are told, and the audit log records who asked.`}><Button busy={exported.pending} onClick={() => void exported.run()}><Trans>Export</Trans></Button></Row>
@@ -62,7 +62,7 @@ export function UserActs({ of, onChanged }: { of: Account; onChanged: () => void
       )}
       {doing === "reset" && <ResetDialog of={of} onClose={stop} />}
       {doing === "rename" && <RenameDialog of={of} onClose={stop} onDone={() => done(t`User name changed.`)} />}
-      {doing === "role" && <RoleDialog of={of} onClose={stop} onDone={() => done(t`Role changed. It counts at once.`)} />}
+      {doing === "role" && <RoleDialog of={of} onClose={stop} onDone={() => { if (mine) ask(); done(t`Role changed. It counts at once.`) }} />}
       {doing === "ban" && <BanDialog user={user} name={nameOf(of.user)} onClose={stop} onDone={() => done(t`Banned. All sessions have ended.`)} />}
       {doing === "erase" && <EraseDialog of={of} onClose={stop} onDone={() => done(t`Account deleted. Remaining data is removed in the background.`)} />}
       <Sure doing={doing} of={of} onClose={stop} run={async (what) => {

@@ -28,26 +28,30 @@ export function asked(view: View): { guests?: boolean; withRole?: boolean; state
 
 /** The account with an id. Others whose names begin so may come before it. */
 export async function accountOf(call: ChatClient["call"], id: string, signal?: AbortSignal): Promise<Account | undefined> {
-  const fits = (a: Account): boolean => a.user?.id === id
-  return first(call, id, fits, signal)
+  return found(call, id, (a) => a.user?.id === id, () => false, signal)
 }
 
-/** The account of who is called so, or whose id it is: what somebody types into a field, with an @ or without. */
+/** The account whose id somebody typed into a field, or else who is called so; with an @ before it, it is a name alone. */
 export async function accountNamed(call: ChatClient["call"], typed: string, signal?: AbortSignal): Promise<Account | undefined> {
-  const name = typed.trim().replace(/^@/, "")
+  const text = typed.trim()
+  const name = text.replace(/^@/, "")
   if (name === "") return undefined
-  return first(call, name, (a) => a.user?.id === name || a.user?.username === name.toLowerCase(), signal)
+  const called = (a: Account): boolean => a.user?.username === name.toLowerCase()
+  return text === name ? found(call, name, (a) => a.user?.id === name, called, signal) : found(call, name, called, () => false, signal)
 }
 
-async function first(call: ChatClient["call"], query: string, fits: (a: Account) => boolean, signal?: AbortSignal): Promise<Account | undefined> {
+/** The account that is it, on whatever page; if none is, the first that may be meant. */
+async function found(call: ChatClient["call"], query: string, is: (a: Account) => boolean, mayBe: (a: Account) => boolean, signal?: AbortSignal): Promise<Account | undefined> {
   let cursor = ""
+  let other: Account | undefined
   do {
     const page = await call("skein.v1.AdminService/ListUsers", { query: query.slice(0, 64), limit: 500, cursor }, signal === undefined ? {} : { signal })
-    const found = page.accounts?.find(fits)
-    if (found !== undefined) return found
+    const one = page.accounts?.find(is)
+    if (one !== undefined) return one
+    other ??= page.accounts?.find(mayBe)
     cursor = page.next ?? ""
   } while (cursor !== "")
-  return undefined
+  return other
 }
 
 const hour = 3_600_000

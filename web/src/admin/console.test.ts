@@ -76,6 +76,10 @@ describe("accounts", () => {
     expect(await accountOf(call, "user1")).toBeUndefined() // a name is no id
     expect((await accountNamed(call, " @USER7 "))?.user?.id).toBe("id0007")
     expect(await accountNamed(call, "nobody")).toBeUndefined()
+    const twin = serverOf([{ user: { id: "other", username: "id1100" } }, ...users], "accounts")
+    expect((await accountNamed(twin, "id1100"))?.user?.id).toBe("id1100") // on a later page than who is called so
+    expect((await accountNamed(twin, "@id1100"))?.user?.id).toBe("other") // with an @ it is a name
+    expect(await accountNamed(call, "@id1100")).toBeUndefined()
     const before = heard.length
     expect(await accountNamed(call, " ")).toBeUndefined()
     expect(heard.length).toBe(before) // nothing is asked
