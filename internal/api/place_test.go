@@ -209,7 +209,7 @@ func TestFilteredMessages(t *testing.T) {
 		"SendMessage, thread":  &wire.SendMessageRequest{Conversation: s.group, Content: text(bad), Thread: s.said},
 		"EditMessage":          &wire.EditMessageRequest{Conversation: s.group, Seq: mine, Content: text(bad)},
 		"ForwardMessages":      &wire.ForwardMessagesRequest{Conversation: s.group, Messages: []*wire.ForwardSource{{Conversation: s.group, Seq: first.Seq}}},
-		"StreamMessage":        &wire.StreamMessageRequest{Conversation: s.group, Seq: s.myStream, Content: text(bad)},
+		"StreamMessage":        &wire.StreamMessageRequest{Conversation: s.group, Seq: s.myStream, Content: text(bad), End: true},
 		"ScheduleMessage":      &wire.ScheduleMessageRequest{Message: &wire.SendMessageRequest{Conversation: s.group, Content: text(bad)}, AtMs: inAnHour()},
 	} {
 		if name == "SendMessage, dm" {
@@ -302,6 +302,49 @@ func TestStrangersRule(t *testing.T) {
 	w.must(ann.token, "MessageService/SendMessage", say, nil)
 }
 
+// TestFilteredStream: a part that ends within a word is not refused for the word's beginning,
+// the last one is; a text of a client's own type is read as in a message.
+func TestFilteredStream(t *testing.T) {
+	w := newWorld(t)
+	s := w.scene(asMember)
+	w.must(adminKey, "AdminService/AddFilterRule", &wire.AddFilterRuleRequest{Rule: rule("ass")}, nil)
+	says := func(r *wire.StreamMessageRequest, want im.Code) {
+		t.Helper()
+		r.Conversation, r.Seq = s.group, s.myStream
+		if code := w.call(s.me.token, "MessageService/StreamMessage", r, nil); code != want {
+			t.Errorf("%v: %q, want %q", r, code, want)
+		}
+	}
+	says(&wire.StreamMessageRequest{Content: text("an ass")}, "")
+	says(&wire.StreamMessageRequest{Offset: 6, Text: "embly; an ass"}, "")
+	says(&wire.StreamMessageRequest{Offset: 19, Text: "!"}, im.CodeFiltered)
+	own := text(`["an \u0061ss"]`)
+	own.Type = "com.example"
+	says(&wire.StreamMessageRequest{Content: own}, im.CodeFiltered)
+	says(&wire.StreamMessageRequest{Content: text("an ass"), End: true}, im.CodeFiltered)
+}
+
+// TestRefusedLetsNobodyAnswer: what is refused, by the filter or otherwise, does not let the
+// other write who may not; what is stored does.
+func TestRefusedLetsNobodyAnswer(t *testing.T) {
+	w := newWorld(t)
+	ann, bob := w.person("ann"), w.person("bob")
+	w.must(bob.token, "UserService/UpdateProfile", &wire.UpdateProfileRequest{DmPolicy: wire.DmPolicy_DM_POLICY_EVERYONE}, nil)
+	w.must(adminKey, "AdminService/AddFilterRule", &wire.AddFilterRuleRequest{Rule: rule("crypto")}, nil)
+	says := func(p person, m *wire.SendMessageRequest, want im.Code) {
+		t.Helper()
+		m.Conversation = dm(ann, bob)
+		if code := w.call(p.token, "MessageService/SendMessage", m, nil); code != want {
+			t.Errorf("%q, want %q", code, want)
+		}
+	}
+	says(ann, &wire.SendMessageRequest{Content: text("crypto!")}, im.CodeFiltered)
+	says(ann, &wire.SendMessageRequest{Content: text("to what?"), ReplyTo: 7}, im.CodeInvalidArgument)
+	says(bob, &wire.SendMessageRequest{Content: text("hello?")}, im.CodeNotContact)
+	says(ann, &wire.SendMessageRequest{Content: text("hello")}, "")
+	says(bob, &wire.SendMessageRequest{Content: text("hello")}, "")
+}
+
 // TestWrongRules: each mistake in a rule is told with its field.
 func TestWrongRules(t *testing.T) {
 	w := newWorld(t)
@@ -319,18 +362,19 @@ func TestWrongRules(t *testing.T) {
 		field string
 		code  im.Code
 	}{
-		"no rule":   {nil, "rule", im.CodeInvalidArgument},
-		"no kind":   {&wire.FilterRule{Pattern: "x", Action: 1}, "rule.kind", im.CodeInvalidArgument},
-		"no action": {&wire.FilterRule{Pattern: "x", Kind: 1}, "rule.action", im.CodeInvalidArgument},
-		"unseen":    {rule("\u200b \u0301"), "rule.pattern", im.CodeInvalidArgument},
-		"long":      {rule(strings.Repeat("é", im.MaxFilterPattern+1)), "rule.pattern", im.CodeTooLarge},
-		"a scheme":  {link("https://a.example"), "rule.pattern", im.CodeInvalidArgument},
-		"a path":    {link("a.example/b"), "rule.pattern", im.CodeInvalidArgument},
-		"one label": {link("example"), "rule.pattern", im.CodeInvalidArgument},
-		"part":      {part, "rule.part", im.CodeInvalidArgument},
-		"scope":     {&wire.FilterRule{Pattern: "x", Kind: 1, Action: 1, Scope: 9}, "rule.scope", im.CodeInvalidArgument},
-		"exempt":    {&wire.FilterRule{Pattern: "x", Kind: 1, Action: 1, Exempt: 9}, "rule.exempt", im.CodeInvalidArgument},
-		"note":      {noted, "rule.note", im.CodeTooLarge},
+		"no rule":     {nil, "rule", im.CodeInvalidArgument},
+		"no kind":     {&wire.FilterRule{Pattern: "x", Action: 1}, "rule.kind", im.CodeInvalidArgument},
+		"no action":   {&wire.FilterRule{Pattern: "x", Kind: 1}, "rule.action", im.CodeInvalidArgument},
+		"unseen":      {rule("\u200b \u0301"), "rule.pattern", im.CodeInvalidArgument},
+		"long":        {rule(strings.Repeat("é", im.MaxFilterPattern+1)), "rule.pattern", im.CodeTooLarge},
+		"a scheme":    {link("https://a.example"), "rule.pattern", im.CodeInvalidArgument},
+		"a path":      {link("a.example/b"), "rule.pattern", im.CodeInvalidArgument},
+		"unseen host": {link("\u200b.\u200b"), "rule.pattern", im.CodeInvalidArgument},
+		"one label":   {link("example"), "rule.pattern", im.CodeInvalidArgument},
+		"part":        {part, "rule.part", im.CodeInvalidArgument},
+		"scope":       {&wire.FilterRule{Pattern: "x", Kind: 1, Action: 1, Scope: 9}, "rule.scope", im.CodeInvalidArgument},
+		"exempt":      {&wire.FilterRule{Pattern: "x", Kind: 1, Action: 1, Exempt: 9}, "rule.exempt", im.CodeInvalidArgument},
+		"note":        {noted, "rule.note", im.CodeTooLarge},
 	} {
 		if code, field := w.refusal(adminKey, "AdminService/AddFilterRule", &wire.AddFilterRuleRequest{Rule: c.rule}); code != c.code || field != c.field {
 			t.Errorf("%s: %q in %q, want %q in %q", name, code, field, c.code, c.field)

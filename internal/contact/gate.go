@@ -24,9 +24,9 @@ func (s *Service) MaySend(ctx context.Context, from, to im.UserID) error {
 }
 
 // Writes is MaySend for a message that is about to be stored: its sender, who writes to
-// somebody who is no contact, may be answered by them from then on, whatever their own policy
-// says, until they remove or block them (SPEC §5.7). That is noted before the message is
-// stored.
+// somebody who is no contact, may be answered by them from then on, until they remove or block
+// them, unless their own policy is that nobody writes to them (SPEC §5.7). That is noted before
+// the message is stored; ask MaySend first for one that may be refused for another reason.
 func (s *Service) Writes(ctx context.Context, from, to im.UserID) error {
 	if from == to || from == "" {
 		return im.Wrong("conversation", "is of one user; a direct chat has two")

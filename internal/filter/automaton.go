@@ -6,9 +6,6 @@ import (
 	"github.com/skein-im/skein/internal/im"
 )
 
-// MaxFound is of how many rules is told that a text breaks them.
-const MaxFound = 16
-
 // automaton finds all patterns in one pass over a text (Aho and Corasick, 1975): its states
 // are what patterns begin with, and each byte leads from one to the next. It is never changed.
 type automaton struct {
@@ -34,7 +31,7 @@ func compile(rules []im.FilterRule) *automaton {
 	}
 	a := &automaton{rules: rules, classes: 1, ends: make([]int32, 1), same: make([]int32, len(rules))}
 	for i := range rules {
-		p := string(normal(nil, rules[i].Pattern))
+		p := seen(rules[i].Pattern)
 		a.patterns = append(a.patterns, p)
 		for _, c := range []byte(p) {
 			if a.class[c] == 0 {
@@ -91,54 +88,75 @@ func (a *automaton) link() {
 	}
 }
 
-// find appends the rules that a text in normal form breaks, each once.
-func (a *automaton) find(text []byte, found []*im.FilterRule) []*im.FilterRule {
+// broken are the rules that texts break, each once, in the order in which they were found.
+type broken struct {
+	rules []*im.FilterRule
+	had   []uint64 // a bit for each rule that there is
+}
+
+// find adds the rules that a text in normal form breaks.
+func (a *automaton) find(text []byte, c cut, b *broken) {
+	if need := (len(a.rules) + 63) / 64; len(b.had) < need {
+		b.had = make([]uint64, need)
+	}
 	state := int32(0)
-	for i, c := range text {
-		state = a.next[state*a.classes+int32(a.class[c])]
+	for i, x := range text {
+		state = a.next[state*a.classes+int32(a.class[x])]
 		for s := state; s != 0; s = a.also[s] {
 			for n := a.ends[s]; n != 0; n = a.same[n-1] {
-				if found = a.hit(text, i+1, n-1, found); len(found) >= MaxFound {
-					return found
+				if a.hit(text, i+1, n-1, c, b); len(b.rules) == len(a.rules) {
+					return
 				}
 			}
 		}
 	}
-	return found
 }
 
 // hit adds a rule whose pattern ends at a place, if it stands there as the rule says.
-func (a *automaton) hit(text []byte, end int, n int32, found []*im.FilterRule) []*im.FilterRule {
-	rule := &a.rules[n]
-	for _, had := range found {
-		if had == rule {
-			return found
-		}
+func (a *automaton) hit(text []byte, end int, n int32, c cut, b *broken) {
+	if b.had[n/64]&(1<<(n%64)) != 0 {
+		return
 	}
-	begin := end - len(a.patterns[n])
-	if rule.Kind == im.FilterLink && !hostAt(text, begin, end) || rule.Kind == im.FilterWord && !rule.Part && !wordAt(text, begin, end) {
-		return found
+	rule, begin := &a.rules[n], end-len(a.patterns[n])
+	stands := begin >= c.first
+	switch {
+	case rule.Kind == im.FilterLink:
+		stands = stands && hostAt(text, begin, end, c.more)
+	case !rule.Part:
+		stands = stands && wordAt(text, begin, end, c.more)
 	}
-	return append(found, rule)
+	if stands {
+		b.had[n/64] |= 1 << (n % 64)
+		b.rules = append(b.rules, rule)
+	}
+}
+
+// cut says where a text was cut: what begins within its first bytes is looked at no more, and
+// more: it goes on behind its end, perhaps with the same word.
+type cut struct {
+	first int
+	more  bool
 }
 
 // wordAt tells whether no word goes on before or behind a place.
-func wordAt(text []byte, begin, end int) bool {
+func wordAt(text []byte, begin, end int, more bool) bool {
 	first, _ := utf8.DecodeRune(text[begin:])
 	last, _ := utf8.DecodeLastRune(text[:end])
 	before, _ := utf8.DecodeLastRune(text[:begin])
 	after, _ := utf8.DecodeRune(text[end:])
-	return !(inWord(before) && inWord(first)) && !(inWord(last) && inWord(after))
+	goesOn := inWord(after) || more && end == len(text)
+	return !(inWord(before) && inWord(first)) && !(inWord(last) && goesOn)
 }
 
 // hostAt tells whether a host, or one below it, stands at a place.
-func hostAt(text []byte, begin, end int) bool {
+func hostAt(text []byte, begin, end int, more bool) bool {
 	before, _ := utf8.DecodeLastRune(text[:begin])
 	after, n := utf8.DecodeRune(text[end:])
 	if after == '.' { // of a sentence, or of a longer name
-		after, _ = utf8.DecodeRune(text[end+n:])
+		end += n
+		after, n = utf8.DecodeRune(text[end:])
 	}
-	return !inHost(before) && !inHost(after)
+	return !inHost(before) && !inHost(after) && !(more && n == 0)
 }
 
 func inHost(r rune) bool { return r == '-' || inWord(r) }

@@ -127,12 +127,12 @@ func (s *Service) Add(ctx context.Context, r im.FilterRule) (im.FilterRule, erro
 	now := s.o.Now()
 	r.ID, r.Created = strings.ReplaceAll(im.NewMessageID(now, random).String(), "-", ""), now
 	return r, s.list.Change(ctx, func(all []im.FilterRule) ([]im.FilterRule, error) {
-		bytes := len(normal(nil, r.Pattern))
+		bytes := len(seen(r.Pattern))
 		for i := range all {
 			if all[i].Same(&r) {
 				return nil, im.Errorf(im.CodeAlreadyExists, "there is this rule already")
 			}
-			bytes += len(normal(nil, all[i].Pattern))
+			bytes += len(seen(all[i].Pattern))
 		}
 		if len(all) >= im.MaxFilterRules {
 			return nil, im.Errorf(im.CodeTooLarge, "there are %d rules, which is as many as may be", len(all))
@@ -165,7 +165,7 @@ func check(r *im.FilterRule) error {
 		if err := im.CheckLines("rule.pattern", &r.Pattern, im.MaxFilterPattern); err != nil {
 			return err
 		}
-		if len(strings.TrimSpace(string(normal(nil, r.Pattern)))) == 0 {
+		if seen(r.Pattern) == "" {
 			return im.Wrong("rule.pattern", "must have 1 to %d characters that are seen", im.MaxFilterPattern)
 		}
 	case im.FilterLink:
@@ -175,6 +175,10 @@ func check(r *im.FilterRule) error {
 		}
 		if len(r.Pattern) > im.MaxFilterHost || !utf8.ValidString(r.Pattern) || !host.MatchString(r.Pattern) {
 			return im.Wrong("rule.pattern", "must be a host, as example.com, without scheme, port and path")
+		}
+		// Of a host of characters that are not seen would be left what any text has.
+		if !host.MatchString(seen(r.Pattern)) {
+			return im.Wrong("rule.pattern", "must be a host also without the characters that are not seen")
 		}
 	default:
 		return im.Wrong("rule.kind", "is missing")
@@ -193,9 +197,17 @@ func check(r *im.FilterRule) error {
 	return im.CheckLines("rule.note", &r.Note, im.MaxFilterNote)
 }
 
-// Test tells which rules a text breaks, wherever they hold, as this node knows them.
+// seen is a pattern in normal form, as it is looked for.
+func seen(pattern string) string { return strings.TrimSpace(string(normal(nil, pattern))) }
+
+// MaxFound is of how many rules Test tells.
+const MaxFound = 16
+
+// Test tells which rules a text breaks, wherever they hold, as this node knows them: at most
+// MaxFound, as a person reads them.
 func (s *Service) Test(text string) (rules []im.FilterRule) {
-	for _, r := range s.BreaksText(text) {
+	broken := s.BreaksText(text)
+	for _, r := range broken[:min(len(broken), MaxFound)] {
 		rules = append(rules, *r)
 	}
 	return rules

@@ -42,18 +42,21 @@ func TestRules(t *testing.T) {
 		yes  []string
 		no   []string
 	}{
-		{word("ass"), []string{"ass", "an ASS!", "ass, ass", "(ass)", "x\nass\ty", "ass。", "你ass好", "ａｓｓ"}, []string{"class", "assess", "ass_", "1ass", "assé", "", "a s s"}},
+		{word("ass"), []string{"ass", "an ASS!", "ass, ass", "(ass)", "x\nass\ty", "ass。", "你ass好", "ａｓｓ", "_ass_", "__ass__", "*ass*", "\\*ass"}, []string{"class", "assess", "fo**ass**il", "1ass", "assé", "", "a s s"}},
 		{part("ass"), []string{"class", "ASSESS"}, []string{"as s"}},
 		{word("get rich"), []string{"get rich", "Get \n Rich", "get\u00a0rich", "get\u3000rich now"}, []string{"getrich", "get richer", "forget rich"}},
-		{word("viagra"), []string{"v\u200bi\u200da\u00adg\ufeffra", "VÍÀGRÂ", "ｖｉａｇｒａ", "v\u0336i\u0336a\u0336g\u0336r\u0336a\u0336", "𝐯𝐢𝐚𝐠𝐫𝐚", "ⓥⓘⓐⓖⓡⓐ", "\u202eviagra", "v\ufe0fiagra"}, []string{"viagr", "v i a g r a"}},
+		{word("viagra"), []string{"v\u200bi\u200da\u00adg\ufeffra", "VÍÀGRÂ", "ｖｉａｇｒａ", "v\u0336i\u0336a\u0336g\u0336r\u0336a\u0336", "𝐯𝐢𝐚𝐠𝐫𝐚", "ⓥⓘⓐⓖⓡⓐ", "\u202eviagra", "v\ufe0fiagra", "via**gr**a", "v~~i~~agra", "_viagra_", "**viagra**"}, []string{"viagr", "v i a g r a"}},
 		{word("café"), []string{"CAFE", "cafe\u0301", "café"}, []string{"cafeteria"}},
 		{word("straße"), []string{"STRASSE", "Straße", "strasse"}, nil},
 		{word("赌博"), []string{"网上赌博网站", "赌\u200b博", "我们赌博吧abc"}, []string{"赌 博", "赌"}},
 		{word("スパム"), []string{"ｽﾊﾟﾑです", "これはスパムだ"}, nil},
 		{word("스팸"), []string{"스팸을 보내", "\u1109\u1173\u1111\u1162\u11b7"}, nil},
 		{word("हिन्दी"), []string{"यह हिन्दी है"}, []string{"हनद"}},
+		{word("שלום"), []string{"שָׁלוֹם"}, nil},
+		{word("سلام"), []string{"سَلَام"}, nil},
+		{word("\u200b ass \u200b"), []string{"ass", "an ass!"}, nil},
 		{word("c++"), []string{"c++", "I like C++!", "c++x"}, []string{"c+", "xc++"}},
-		{link("evil.example"), []string{"evil.example", "https://evil.example/x", "HTTPS://WWW.EVIL.EXAMPLE:8080?q", "see evil.example.", "a@evil.example", "//a.b.evil.example#x", "看evil.example吧", "evil。example", "e\u200bvil.example", "evil.example. Next"},
+		{link("evil.example"), []string{"evil.example", "https://evil.example/x", "HTTPS://WWW.EVIL.EXAMPLE:8080?q", "see evil.example.", "a@evil.example", "//a.b.evil.example#x", "看evil.example吧", "evil。example", "e\u200bvil.example", "evil.example. Next", `evil\.example`, "_evil.example_", "**evil.example**"},
 			[]string{"notevil.example", "my-evil.example", "evil.example.org", "evil.examples", "evil.example-x.org", "evil example"}},
 		{link("例子.测试"), []string{"https://例子.测试/x", "www.例子.测试"}, []string{"例子测试"}},
 		{link("xn--fsqu00a.test"), []string{"http://XN--fsqu00a.test"}, nil},
@@ -89,7 +92,7 @@ func TestAgainstSimple(t *testing.T) {
 		var rules []im.FilterRule
 		for n := range 1 + rng.IntN(8) {
 			r := part(some(4))
-			if len(strings.TrimSpace(string(normal(nil, r.Pattern)))) == 0 {
+			if seen(r.Pattern) == "" {
 				continue
 			}
 			r.ID, r.Part = fmt.Sprint(n), rng.IntN(2) == 0
@@ -102,12 +105,12 @@ func TestAgainstSimple(t *testing.T) {
 		n := normal(nil, text)
 		var want []string
 		for i := range rules {
-			r, p := &rules[i], string(normal(nil, rules[i].Pattern))
+			r, p := &rules[i], seen(rules[i].Pattern)
 			for at := 0; at+len(p) <= len(n); at++ {
 				if string(n[at:at+len(p)]) != p {
 					continue
 				}
-				if r.Part || r.Kind == im.FilterWord && wordAt(n, at, at+len(p)) || r.Kind == im.FilterLink && hostAt(n, at, at+len(p)) {
+				if r.Part || r.Kind == im.FilterWord && wordAt(n, at, at+len(p), false) || r.Kind == im.FilterLink && hostAt(n, at, at+len(p), false) {
 					want = append(want, r.ID)
 					break
 				}
@@ -156,7 +159,9 @@ func TestWhatIsLookedAt(t *testing.T) {
 	}
 	for what, c := range map[string]*wire.Content{
 		"text": said("so bad"), "fallback": {Type: "image", Fallback: "bad"}, "JSON": json(`{"a":[{"b":"b\u0061d"}]}`), "JSON's slashes": json(`["x\/bad\/y"]`),
-		"JSON that is none": json(`{bad`), "data": {Type: "custom", Body: &wire.Content_Data{Data: []byte("bad")}},
+		"JSON that is none": json(`{bad`), "JSON behind blanks": json(" \n{\"a\":\"b\\u0061d\"}"), "JSON with great numbers": json(`{"n":1e999,"a":"b\u0061d"}`),
+		"JSON that is a string": json(`"b\u0061d"`), "JSON that ends early": json(`{"a":"b\u0061d"`), "JSON with more behind": json(`{} {"a":"b\u0061d"}`), "deep JSON": json(strings.Repeat("[", 20_000) + `"b\u0061d"` + strings.Repeat("]", 20_000)),
+		"JSON's first of two": json(`{"a":"b\u0061d","a":""}`), "data": {Type: "custom", Body: &wire.Content_Data{Data: []byte("bad")}},
 	} {
 		if found(s.Breaks(body(c))) != "bad" {
 			t.Errorf("%s is not looked at", what)
@@ -193,14 +198,86 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
-// Many rules that a text breaks are told up to a bound.
+// TestManyRules: all rules that a text breaks are found, so that none hides another one, and
+// all texts are looked at, whatever was found before; the test of a text tells some.
 func TestManyRules(t *testing.T) {
 	var rules []im.FilterRule
 	for n := range 100 {
 		rules = append(rules, part(strings.Repeat("a", n+1)))
 	}
-	if n := len(with(rules...).BreaksText(strings.Repeat("a", 200))); n != MaxFound {
+	s := with(append(rules, word("bad"))...)
+	long := strings.Repeat("a", 200)
+	if n := len(s.BreaksText(long)); n != 100 {
 		t.Errorf("%d rules", n)
+	}
+	if n := len(s.Test(long)); n != MaxFound {
+		t.Errorf("%d rules are told", n)
+	}
+	for what, c := range map[string]*wire.Content{
+		"the fallback": {Type: "text", Body: &wire.Content_Text{Text: long}, Fallback: "bad"},
+		"JSON":         {Type: "card", Body: &wire.Content_Text{Text: `{"a":"` + long + `","b":"b\u0061d"}`}},
+	} {
+		if n := len(s.Breaks(body(c))); n != 101 {
+			t.Errorf("%s: %d rules", what, n)
+		}
+	}
+}
+
+// TestRefusingBehindOthers: a rule that refuses counts, however many others that do not hold
+// for the author a text breaks before.
+func TestRefusingBehindOthers(t *testing.T) {
+	var rules []im.FilterRule
+	var text []string
+	for n := range 40 {
+		r := word(fmt.Sprint("w", n))
+		r.Scope = im.FilterGroups
+		rules, text = append(rules, r), append(text, r.Pattern)
+	}
+	s := with(append(rules, word("bad"))...)
+	said := strings.Join(text, " ") + " bad"
+	if _, err := s.Judge(t.Context(), "ann", im.DM("ann", "bob"), s.BreaksText(said)); im.CodeOf(err) != im.CodeFiltered {
+		t.Errorf("a message: %v", err)
+	}
+	if err := s.Named(t.Context(), "ann", false, said); im.CodeOf(err) != im.CodeFiltered {
+		t.Errorf("a name: %v", err)
+	}
+}
+
+// TestGrown: parts of a streamed message begin and end within words, which are looked at whole.
+func TestGrown(t *testing.T) {
+	s := with(word("ass"), link("evil.example"), word("赌博"))
+	for _, c := range []struct {
+		text  string
+		from  int
+		more  bool
+		found string
+	}{
+		{"an ass", 0, true, ""},
+		{"an ass", 0, false, "ass"},
+		{"an assembly", 6, true, ""},
+		{"an ass,", 6, true, "ass"},
+		{"see evil.example", 0, true, ""},
+		{"see evil.example.", 0, true, ""},
+		{"see evil.example.org ", 0, true, ""},
+		{"see evil.example. ", 0, true, "evil.example"},
+		{"我们赌博", 0, true, "赌博"}, // no word goes on there
+		{"我们赌博吧", 0, true, "赌博"},
+		{"cl" + "ass " + strings.Repeat("x", tailBytes-4), tailBytes + 2, true, ""},  // begins behind "cl"
+		{"cl\u200bass " + strings.Repeat("x", tailBytes-4), tailBytes + 5, true, ""}, // and behind what is not seen
+		{"cl ass " + strings.Repeat("x", tailBytes-4), tailBytes + 3, true, "ass"},
+	} {
+		if got := found(s.BreaksGrown(c.text, c.from, c.more)); got != c.found {
+			t.Errorf("%.20q from %d: %q, want %q", c.text, c.from, got, c.found)
+		}
+	}
+	if got := found(s.BreaksStream("com.example", `["an \u0061ss"]`, "", true)); got != "ass" {
+		t.Errorf("JSON: %q", got)
+	}
+	if got := found(s.BreaksStream("text", "an ass", "an ass", true)); got != "ass" { // the fallback has its end
+		t.Errorf("a fallback: %q", got)
+	}
+	if got := found(s.BreaksStream("text", "an ass", "", true)); got != "" {
+		t.Errorf("an open end: %q", got)
 	}
 }
 

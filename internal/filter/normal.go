@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"bytes"
 	"unicode"
 	"unicode/utf8"
 
@@ -11,10 +12,12 @@ import (
 // differ in none of these are the same:
 //
 //   - case, and width (ＡＢＣ, ﬀ and other forms of compatibility);
-//   - accents and other marks that stand on letters of any script (é is e);
+//   - accents and other marks that may stand on letters of any script (é is e), and the points
+//     of Hebrew and Arabic; not the vowels of scripts that always write them as marks;
 //   - characters that are not seen: zero-width ones, soft hyphens, marks of direction,
 //     variation selectors, control characters;
-//   - how much space of which kind stands between words.
+//   - how much space of which kind stands between words;
+//   - what Markdown does not show: \ before punctuation, * and ~ within words.
 //
 // An ideographic full stop is a full stop, as in the names of hosts.
 func normal(dst []byte, s string) []byte {
@@ -44,7 +47,46 @@ func normal(dst []byte, s string) []byte {
 		}
 		i++
 	}
-	return dst
+	return shown(dst)
+}
+
+// shown takes away what is not shown of Markdown.
+func shown(s []byte) []byte {
+	if bytes.IndexByte(s, '\\') < 0 && bytes.IndexByte(s, '*') < 0 && bytes.IndexByte(s, '~') < 0 {
+		return s
+	}
+	n := 0
+	for i, c := range s {
+		if c != '\\' || i+1 == len(s) || !punctuation(s[i+1]) {
+			s[n] = c
+			n++
+		}
+	}
+	s, n = s[:n], 0
+	for i := 0; i < len(s); {
+		marks := i
+		for marks < len(s) && (s[marks] == '*' || s[marks] == '~') {
+			marks++
+		}
+		before, _ := utf8.DecodeLastRune(s[:n])
+		after, _ := utf8.DecodeRune(s[marks:])
+		if !letterOrDigit(before) || !letterOrDigit(after) {
+			n += copy(s[n:], s[i:marks])
+		}
+		for i = marks; i < len(s) && s[i] != '*' && s[i] != '~'; i++ {
+			s[n] = s[i]
+			n++
+		}
+	}
+	return s[:n]
+}
+
+func punctuation(c byte) bool {
+	return c >= '!' && c <= '/' || c >= ':' && c <= '@' || c >= '[' && c <= '`' || c >= '{' && c <= '~'
+}
+
+func letterOrDigit(r rune) bool {
+	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r))
 }
 
 // odd is how many bytes at the beginning of a text are neither ASCII nor what is in its form
@@ -106,7 +148,7 @@ func letter(dst []byte, r rune) []byte {
 		return dst
 	case r == '。' || r == '｡':
 		r = '.'
-	case unicode.IsControl(r) || unseen(r) || unicode.IsMark(r) && unicode.Is(unicode.Inherited, r):
+	case unicode.IsControl(r) || unseen(r) || unicode.IsMark(r) && unicode.In(r, unicode.Inherited, unicode.Hebrew, unicode.Arabic):
 		return dst
 	}
 	if r = unicode.ToLower(unicode.ToUpper(r)); r == 'ß' {
@@ -126,10 +168,11 @@ var unbroken = []*unicode.RangeTable{
 	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar, unicode.Tibetan,
 }
 
-// inWord reports whether a word goes on beside r: in Chinese it may end anywhere.
+// inWord reports whether a word goes on beside r: in Chinese it may end anywhere. _ is none of
+// a word: texts are Markdown, where it stands around what is emphasised.
 func inWord(r rune) bool {
 	if r < utf8.RuneSelf {
-		return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '_'
+		return r >= 'a' && r <= 'z' || r >= '0' && r <= '9'
 	}
 	return (unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsNumber(r)) && !unicode.In(r, unbroken...)
 }

@@ -67,31 +67,60 @@ func (s *Service) write() {
 		case r := <-s.reports:
 			s.writeOne(r)
 		case <-s.life.Done():
-			for {
-				select {
-				case r := <-s.reports:
-					s.writeOne(r)
-				default:
-					return
-				}
-			}
+			s.drain()
+			return
 		}
 	}
 }
 
+// drain writes what waits at Close, as far as that is done within writeTime.
+func (s *Service) drain() {
+	ctx, cancel := context.WithTimeout(context.Background(), writeTime)
+	defer cancel()
+	for {
+		select {
+		case r := <-s.reports:
+			s.written(r, s.put(ctx, r))
+		default:
+			return
+		}
+	}
+}
+
+// writeOne writes a report, and tries again where that may help.
 func (s *Service) writeOne(r im.Report) {
 	var err error
 	for n := range tries {
 		ctx, cancel := context.WithTimeout(context.Background(), writeTime)
-		err = s.o.Reports.PutReport(ctx, r, r.Created.Add(-24*time.Hour), perDay)
+		err = s.put(ctx, r)
 		cancel()
-		if err == nil || im.CodeOf(err) == im.CodeRateLimited {
-			return // the author has many in the queue already
+		if code := im.CodeOf(err); code != im.CodeUnavailable && code != im.CodeInternal {
+			break
 		}
 		select {
 		case <-time.After(time.Second << n):
 		case <-s.life.Done():
+			select {
+			case s.reports <- r: // for drain
+			default:
+				s.written(r, err)
+			}
+			return
 		}
+	}
+	s.written(r, err)
+}
+
+func (s *Service) put(ctx context.Context, r im.Report) error {
+	return s.o.Reports.PutReport(ctx, r, r.Created.Add(-24*time.Hour), perDay)
+}
+
+// written notes in the log that a report is lost. It is not where the author has many in the
+// queue already, or is gone.
+func (s *Service) written(r im.Report, err error) {
+	switch im.CodeOf(err) {
+	case "", im.CodeRateLimited, im.CodeNotFound, im.CodeAccountDeleted:
+		return
 	}
 	s.o.Logger.Error("filter: a message that breaks a rule was not reported", "conversation", r.Conversation, "seq", r.Seq, "err", err)
 }

@@ -118,8 +118,18 @@ func (s *Service) late(ctx context.Context, err error) error {
 // forGood tells that an item is refused, and not only for now.
 func (it *item) forGood() bool { return it.err != nil && !im.ForNow(it.err) }
 
-// mayStore asks the stores whether an item may be stored, and makes what it needs.
+// mayStore asks the stores whether an item may be stored, and makes what it needs. That its
+// author wrote to somebody, who may answer, is noted when nothing else refuses it.
 func (s *Service) mayStore(ctx context.Context, it *item, made *madeOf) error {
+	err := s.decided(ctx, it, made)
+	if e := &it.entry; err == nil && it.admitted && e.Kind.Said() && e.Conversation.Kind() == im.KindDM {
+		_, err = s.permissions.MaySend(ctx, e.Sender, e.Conversation, e.Kind)
+	}
+	return err
+}
+
+// decided asks the stores about an item: all but that its author wrote.
+func (s *Service) decided(ctx context.Context, it *item, made *madeOf) error {
 	e := &it.entry
 	if it.server { // whoever may write there: it is decided by its target
 		head, err := s.head(ctx, e.Conversation)
@@ -129,7 +139,11 @@ func (s *Service) mayStore(ctx context.Context, it *item, made *madeOf) error {
 		it.ifRoster = head.Roster
 		return s.mayAmend(ctx, it, made)
 	}
-	roster, err := s.permissions.MaySend(ctx, e.Sender, e.Conversation, e.Kind)
+	kind := e.Kind
+	if kind.Said() && e.Conversation.Kind() == im.KindDM {
+		kind = 0
+	}
+	roster, err := s.permissions.MaySend(ctx, e.Sender, e.Conversation, kind)
 	if err != nil && !takesBack(e, err) {
 		if im.CodeOf(err) != im.CodeMuted { // that is decided by each node's clock, too
 			it.deniedAt = roster

@@ -13,6 +13,11 @@ type Filter interface {
 	// same of a text; from RAM alone.
 	Breaks(body []byte) []*im.FilterRule
 	BreaksText(text string) []*im.FilterRule
+	// BreaksGrown is BreaksText for what a text says from a place on, together with what it
+	// said just before; BreaksStream for all that a streamed message says by now. more: it is
+	// to grow yet, so what stands at its end may be the beginning of another word.
+	BreaksGrown(text string, from int, more bool) []*im.FilterRule
+	BreaksStream(contentType, said, fallback string, more bool) []*im.FilterRule
 	// Judge decides about that in a conversation of the author's: filtered; or the rule by
 	// which it is to be reported, nil: by none.
 	Judge(ctx context.Context, from im.UserID, c im.ConversationID, broken []*im.FilterRule) (report *im.FilterRule, err error)
@@ -54,26 +59,10 @@ func (s *Service) filesAllowed(ctx context.Context, it *item, uploads []im.Uploa
 
 // streamAllowed decides about what a streamed message comes to. What broke a rule is not kept
 // in RAM either: its author says all of it again, otherwise.
-func (s *Service) streamAllowed(ctx context.Context, it *item, text string, k streamKey) error {
-	if s.filter == nil {
-		return nil
-	}
-	err := s.allowed(ctx, it, s.filter.BreaksText(text))
+func (s *Service) streamAllowed(ctx context.Context, it *item, broken []*im.FilterRule, k streamKey) error {
+	err := s.allowed(ctx, it, broken)
 	if err != nil {
 		s.streams.drop(k)
 	}
 	return err
-}
-
-// tailBytes is how much of what a streamed message said before is looked at again with each
-// part: more than the longest pattern. All of it is looked at when it is stored.
-const tailBytes = 2 << 10
-
-// tail is the end of a text, from so many bytes before a place on.
-func tail(text string, from int) string {
-	from = max(from-tailBytes, 0)
-	for from < len(text) && text[from]&0xc0 == 0x80 { // the beginning of a character
-		from++
-	}
-	return text[from:]
 }

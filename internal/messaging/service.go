@@ -69,7 +69,8 @@ import (
 type Permissions interface {
 	// MaySend decides whether u may write an entry of a kind in c now, and returns the
 	// roster revision it decided on, also when it says no (0 for conversations without
-	// one). Of kind 0 it is asked who could write a message and does not.
+	// one). Of kind 0 it is asked who could write a message and does not, or not yet: of
+	// what is said (Said) it is noted that u wrote, so it is asked at last.
 	MaySend(ctx context.Context, u im.UserID, c im.ConversationID, kind im.EntryKind) (roster uint64, err error)
 	// MaySendNow is MaySend without a store: known is false where it would have to
 	// wait for one. It does not block.

@@ -254,8 +254,8 @@ func (s *Service) stream(ctx context.Context, it *item, m *amending, target *im.
 		if err != nil {
 			return err
 		}
-		if e.Sender != "" && len(g.text) > g.from {
-			if err := s.streamAllowed(ctx, it, tail(g.text, g.from), k); err != nil {
+		if s.filter != nil && e.Sender != "" && len(g.text) > g.from {
+			if err := s.streamAllowed(ctx, it, s.filter.BreaksGrown(g.text, g.from, !part.End), k); err != nil {
 				return err
 			}
 		}
@@ -268,8 +268,8 @@ func (s *Service) stream(ctx context.Context, it *item, m *amending, target *im.
 		}
 		content = state.Saying(g.text)
 	}
-	if e.Sender != "" {
-		if err := s.streamAllowed(ctx, it, content.GetText()+"\n"+content.GetFallback(), k); err != nil {
+	if s.filter != nil && e.Sender != "" {
+		if err := s.streamAllowed(ctx, it, s.filter.BreaksStream(content.GetType(), content.GetText(), content.GetFallback(), !part.End), k); err != nil {
 			return err
 		}
 	}
