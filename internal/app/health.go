@@ -9,9 +9,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/skein-im/skein/internal/config"
 	"github.com/skein-im/skein/internal/im"
@@ -21,6 +23,8 @@ import (
 const (
 	// healthFor is how long a look counts: however many ask, the stores are asked once.
 	healthFor = time.Second
+	// lookTime bounds a look: a store that hangs is told as its trouble.
+	lookTime = 5 * time.Second
 	// sampleEvery is how often what was stored is noted, and samplesKept how many of these
 	// notes are: the rate that is told is of the time that they span.
 	sampleEvery = 2 * time.Second
@@ -29,13 +33,18 @@ const (
 
 // health looks at what this process is and stands on, for administrators.
 type health struct {
-	mu     sync.Mutex // held while somebody looks: the others wait, and get the same
-	last   im.Health
-	looked time.Time
+	looking singleflight.Group // the others wait, and get the same
+	last    atomic.Pointer[lookedAt]
 
 	rate sync.Mutex
 	// samples are what was stored in all at times, the oldest first.
 	samples []sample
+}
+
+// lookedAt is what was found at a time. Nobody changes it.
+type lookedAt struct {
+	health im.Health
+	looked time.Time
 }
 
 type sample struct {
@@ -96,21 +105,31 @@ func (a *App) stored() float64 {
 	return float64(a.messaging.Accepted())
 }
 
-// Health is how the deployment is, as of at most a second ago.
+// Health is how the deployment is, as of at most a second ago: what cannot be looked at is told
+// as the trouble of what it stands on. Who asks while somebody looks gets what they find.
 func (a *App) Health(ctx context.Context) (im.Health, error) {
-	a.health.mu.Lock()
-	defer a.health.mu.Unlock()
-	if !a.health.looked.IsZero() && time.Since(a.health.looked) < healthFor {
-		return a.health.last, nil
+	h := &a.health
+	found := h.looking.DoChan("", func() (any, error) {
+		if l := h.last.Load(); l != nil && time.Since(l.looked) < healthFor {
+			return l, nil
+		}
+		// Not by the call's time: others wait for it as well.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTime)
+		defer cancel()
+		l := &lookedAt{health: a.lookAtHealth(ctx)}
+		l.looked = time.Now()
+		h.last.Store(l)
+		return l, nil
+	})
+	select {
+	case f := <-found:
+		return f.Val.(*lookedAt).health, nil
+	case <-ctx.Done():
+		return im.Health{}, im.Wrap(ctx.Err(), im.CodeUnavailable, "the server could not look in time how it is")
 	}
-	h, err := a.lookAtHealth(ctx)
-	if err == nil {
-		a.health.last, a.health.looked = h, time.Now()
-	}
-	return h, err
 }
 
-func (a *App) lookAtHealth(ctx context.Context) (h im.Health, err error) {
+func (a *App) lookAtHealth(ctx context.Context) (h im.Health) {
 	now := a.now()
 	r := a.readiness(ctx)
 	h = im.Health{
@@ -124,7 +143,7 @@ func (a *App) lookAtHealth(ctx context.Context) (h im.Health, err error) {
 	}
 	m, err := a.gathered()
 	if err != nil {
-		return h, err
+		h.Warnings = append(h.Warnings, "some figures of this process cannot be read: "+err.Error())
 	}
 	h.Connections, h.Users = int(m.sum("skein_gateway_connections")), int(m.sum("skein_gateway_users"))
 	h.Memory, h.Files, h.FilesMost = uint64(m.sum("process_resident_memory_bytes")), int(m.sum("process_open_fds")), int(min(m.sum("process_max_fds"), math.MaxInt32))
@@ -132,18 +151,22 @@ func (a *App) lookAtHealth(ctx context.Context) (h im.Health, err error) {
 	h.Stored = uint64(a.stored())
 	h.StoredPerSecond = a.health.perSecond(time.Now(), a.stored())
 	h.SendsWaiting, h.SendsMost = a.messaging.Waiting()
+	h.Stores = a.storesHealth(m)
 	q, err := a.directory.Queues(ctx, now)
 	if err != nil {
-		return h, err
+		for i := range h.Stores {
+			if s := &h.Stores[i]; s.Name == "directory" && s.Trouble == "" {
+				s.Trouble = "what waits there cannot be read: " + im.Public(err).Message
+			}
+		}
 	}
 	h.Later = q.Later
 	if a.push != nil {
 		h.Push = &im.PushHealth{Subscriptions: q.Subscriptions, Waiting: q.PushWaiting, Failing: q.PushFailing, Oldest: q.PushOldest, Results: m.byLabel("skein_push_results_total", "result")}
 	}
 	h.Followers = a.followersHealth(ctx, m, q.Followers, now)
-	h.Stores = a.storesHealth(m)
 	h.Certificates = a.certificatesHealth(ctx)
-	return h, nil
+	return h
 }
 
 func (a *App) roleNames() (names []string) {
@@ -282,16 +305,14 @@ func (a *App) certificatesHealth(ctx context.Context) (all []im.CertificateHealt
 // families are this process's metrics of a moment, by name.
 type families map[string]*dto.MetricFamily
 
+// gathered reads them: with an error there may be some that could be read.
 func (a *App) gathered() (families, error) {
 	all, err := a.metrics.Gather()
-	if err != nil {
-		return nil, im.Wrap(err, im.CodeInternal, "the figures of this process cannot be read")
-	}
 	m := make(families, len(all))
 	for _, f := range all {
 		m[f.GetName()] = f
 	}
-	return m, nil
+	return m, err
 }
 
 func labelOf(m *dto.Metric, name string) string {
