@@ -195,8 +195,14 @@ func (s *Service) providedUser(ctx context.Context, who im.ProviderClaims, numbe
 	if err != nil {
 		return im.Credentials{}, err
 	}
-	display, err := normalDisplayName(who.Name)
+	display, wrong := normalDisplayName(who.Name)
+	if wrong == nil {
+		wrong, err = s.notNamed(ctx, display)
+	}
 	if err != nil {
+		return im.Credentials{}, err
+	}
+	if wrong != nil {
 		display = name
 	}
 	return im.Credentials{User: im.User{
@@ -208,6 +214,13 @@ func (s *Service) providedUser(ctx context.Context, who im.ProviderClaims, numbe
 // where that is somebody's, or looks like somebody's, or is reserved, or numbered, as it is held for somebody.
 func (s *Service) providedName(ctx context.Context, who im.ProviderClaims, numbered bool) (string, error) {
 	base := usernameFrom(who)
+	wrong, err := s.notNamed(ctx, base)
+	if err != nil {
+		return "", err
+	}
+	if wrong != nil {
+		base = neutralName
+	}
 	name := base
 	for range 8 {
 		if !numbered {
@@ -247,9 +260,23 @@ func usernameFrom(who im.ProviderClaims) string {
 	}, said), "-.")
 	name = name[:min(len(name), 26)]
 	if len(name) < 3 {
-		return "user"
+		return neutralName
 	}
 	return name
+}
+
+// neutralName is of who cannot be called here as a provider calls them, with a number.
+const neutralName = "user"
+
+// notNamed tells why nobody may be called so, if that is not allowed.
+func (s *Service) notNamed(ctx context.Context, name string) (wrong, err error) {
+	if s.o.Named == nil {
+		return nil, nil
+	}
+	if err = s.o.Named(ctx, name); im.CodeOf(err) == im.CodeFiltered {
+		return err, nil
+	}
+	return nil, err
 }
 
 // LinkIdentity has the actor log in as whom the provider named. password is theirs, if

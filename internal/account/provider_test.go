@@ -2,6 +2,7 @@ package account_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"log/slog"
@@ -36,6 +37,12 @@ func startSSO(t *testing.T, change ...func(*account.Provider)) *sso {
 	t.Cleanup(p.Close)
 	f := start(t, func(o *account.Options) {
 		p.Now = o.Now
+		o.Named = func(_ context.Context, name string) error {
+			if strings.Contains(strings.ToLower(name), "viagra") {
+				return im.ErrFiltered
+			}
+			return nil
+		}
 		one := providerAt(p, "corp", o.Now)
 		for _, c := range change {
 			c(&one)
@@ -482,5 +489,15 @@ func TestProviderSaysAHeldName(t *testing.T) {
 	}
 	if u := s.user(s.in().User); !strings.HasPrefix(u.Username, "ann.lee-") {
 		t.Errorf("they are called %q", u.Username)
+	}
+}
+
+// A provider's names are held to what nobody may be called: who comes by them is called
+// otherwise.
+func TestProviderSaysAFilteredName(t *testing.T) {
+	s := startSSO(t)
+	s.p.Say(func(x *oidctest.Says) { x.Username, x.Name = "viagra.shop", "VIAGRA" })
+	if u := s.user(s.in().User); u.Username != "user" || u.DisplayName != "user" {
+		t.Errorf("they are called %q, %q", u.Username, u.DisplayName)
 	}
 }

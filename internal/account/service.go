@@ -146,6 +146,9 @@ type Options struct {
 	Providers []Provider
 	// ReturnURLs are where browsers may be sent back to from there, besides loopback.
 	ReturnURLs []string
+	// Named refuses (filtered) what nobody may be called: what a provider calls somebody is
+	// held to it here, what users say themselves before. nil: everything may be.
+	Named func(ctx context.Context, name string) error
 	// Trail writes the audit log; nil: there is none.
 	Trail Trail
 	// Logger; default none.

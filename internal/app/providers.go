@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"crypto/rand"
 	"strings"
 	"time"
@@ -28,6 +29,7 @@ func (a *App) makeAccounts(key string, gateways im.Dispatch) error {
 	a.accounts = account.New(a.directory, account.Options{
 		ReservedNames:       a.cfg.Accounts.ReservedNames,
 		Trail:               a.trail,
+		Named:               func(ctx context.Context, name string) error { return a.filter.Named(ctx, "", false, name) },
 		OpenRegistration:    c.Accounts.Registration == "open",
 		InvitedRegistration: c.Accounts.Registration == "invitation",
 		MaxGuests:           c.Accounts.Guests,

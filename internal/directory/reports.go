@@ -24,7 +24,8 @@ func scanReport(row interface{ Scan(...any) error }) (r im.Report, err error) {
 	return r, err
 }
 
-// PutReport keeps a report, once of a reporter and a message; rate_limited: the reporter has
+// PutReport keeps a report, once of a reporter and a message (one of the server's own takes the
+// place of what it reported of that message before, and is open again); rate_limited: the reporter has
 // made most since a time, or the server, who is Reporter "", as many about the author.
 func (d *DB) PutReport(ctx context.Context, r im.Report, since time.Time, most int) error {
 	return d.tx(ctx, func(tx *writeTx) error {
@@ -44,7 +45,11 @@ func (d *DB) PutReport(ctx context.Context, r im.Report, since time.Time, most i
 			e.RetryAfter = time.Hour
 			return e
 		}
-		_, err := tx.Exec("INSERT INTO reports ("+reportColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, '', 0, '') ON CONFLICT DO NOTHING",
+		twice := "DO NOTHING"
+		if r.Reporter == "" { // what is said by now is to be looked at anew
+			twice = "(reporter, conversation, seq) DO UPDATE SET reason = excluded.reason, text = excluded.text, said = excluded.said, created_at = excluded.created_at, state = excluded.state, decided_by = '', decided_at = 0, note = ''"
+		}
+		_, err := tx.Exec("INSERT INTO reports ("+reportColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, '', 0, '') ON CONFLICT "+twice,
 			r.ID[:], r.Conversation, int64(r.Seq), r.Author, r.Reporter, int64(r.Reason), r.Text, r.Said, msOf(r.Created), int64(im.ReportOpen))
 		return err
 	})

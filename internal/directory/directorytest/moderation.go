@@ -152,8 +152,8 @@ func serverLists(a *accounts) {
 	}
 }
 
-// filterReports: those of the server's own, who is nobody, once of a message, and so many
-// about one author in a time.
+// filterReports: those of the server's own, who is nobody, once of a message with what it said
+// last, and so many about one author in a time.
 func filterReports(a *accounts) {
 	ctx := a.Context()
 	a.user("bad")
@@ -169,6 +169,15 @@ func filterReports(a *accounts) {
 	a.ok(a.db.PutReport(ctx, reportAt(2*time.Hour, "other", 9), since, 3)) // a user's is counted apart
 	if got := get(a.db.Reports(ctx, im.ReportQuery{Limit: 10, Author: "bad"})); len(got) != 4 || got[3].Reporter != "" {
 		a.Errorf("kept: %+v", got)
+	}
+	first := get(a.db.Reports(ctx, im.ReportQuery{Limit: 10, Author: "other"}))[0]
+	a.ok(a.db.DecideReport(ctx, first.ID, im.ReportDismissed, "bad", "nothing", start().Add(time.Hour)))
+	edited := reportAt(2*time.Hour, "", 9)
+	edited.Author, edited.Text, edited.Said = "other", "another rule", "now this"
+	a.ok(a.db.PutReport(ctx, edited, since, 3))
+	edited.ID = first.ID
+	if got := get(a.db.Report(ctx, first.ID)); got != edited {
+		a.Errorf("of an edit: %+v, want %+v", got, edited)
 	}
 	nobody := reportAt(0, "", 5)
 	nobody.Author = "nobody"
