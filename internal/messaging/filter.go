@@ -2,6 +2,8 @@ package messaging
 
 import (
 	"context"
+	"strings"
+	"unicode"
 
 	"github.com/skein-im/skein/internal/im"
 )
@@ -65,4 +67,24 @@ func (s *Service) streamAllowed(ctx context.Context, it *item, broken []*im.Filt
 		s.streams.drop(k)
 	}
 	return err
+}
+
+// lastWord is what a message says that the server ends for its author. What its end breaks was
+// not looked at while a word could go on there: where that is refused, the word is left out.
+func (s *Service) lastWord(ctx context.Context, target *im.Entry, contentType, text string) (string, error) {
+	judge := func(more bool) error {
+		_, err := s.filter.Judge(ctx, target.Sender, target.Conversation, s.filter.BreaksStream(contentType, text, "", more))
+		return err
+	}
+	err := judge(false)
+	if im.CodeOf(err) != im.CodeFiltered {
+		return text, err
+	}
+	switch err := judge(true); {
+	case im.CodeOf(err) == im.CodeFiltered: // it stood there before the rule
+		return text, nil
+	case err != nil:
+		return text, err
+	}
+	return text[:strings.LastIndexFunc(text, unicode.IsSpace)+1] + "…", nil
 }

@@ -273,6 +273,15 @@ func (s *Service) stream(ctx context.Context, it *item, m *amending, target *im.
 			return err
 		}
 	}
+	if s.filter != nil && e.Sender == "" {
+		said, err := s.lastWord(ctx, target, content.GetType(), content.GetText())
+		if err != nil {
+			return err
+		}
+		if said != content.GetText() {
+			content, replaced = state.Saying(said), true
+		}
+	}
 	m.told = state.Stream(content, replaced, part.End, e.Sender == "", now)
 	m.kept = nil
 	target.Body = state.Body()

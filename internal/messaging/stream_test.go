@@ -172,6 +172,54 @@ func TestStreamedMessageGrows(t *testing.T) {
 	})
 }
 
+// endFilter refuses what ends with "bad" and does not go on.
+type endFilter struct{}
+
+func (endFilter) Breaks([]byte) []*im.FilterRule                 { return nil }
+func (endFilter) BreaksText(string) []*im.FilterRule             { return nil }
+func (endFilter) BreaksGrown(string, int, bool) []*im.FilterRule { return nil }
+func (endFilter) Report(im.Entry, *im.FilterRule)                {}
+func (endFilter) BreaksStream(_, said, _ string, more bool) []*im.FilterRule {
+	if strings.HasSuffix(said, "bad") && !more {
+		return []*im.FilterRule{{}}
+	}
+	return nil
+}
+
+func (endFilter) Judge(_ context.Context, _ im.UserID, _ im.ConversationID, broken []*im.FilterRule) (*im.FilterRule, error) {
+	if len(broken) > 0 {
+		return nil, im.ErrFiltered
+	}
+	return nil, nil
+}
+
+// TestSilenceHidesNothing: a last word that is refused does not stay because its author leaves
+// the end to the server.
+func TestSilenceHidesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := &fakeTimers{}
+		w := newWorld(t, withStreams(timers), func(o *Options) { o.Filter = endFilter{} })
+		seq := w.begin("alice", "Once")
+		if _, err := w.part("alice", seq, entrycodec.Part{Offset: 4, Text: " is bad"}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.part("alice", seq, entrycodec.Part{Offset: 11, End: true}); im.CodeOf(err) != im.CodeFiltered {
+			t.Errorf("the end: %v", err)
+		}
+		if _, err := w.part("alice", seq, entrycodec.Part{Offset: 4, Text: " is bad"}); err != nil {
+			t.Fatal(err)
+		}
+		row := timers.all()[0]
+		time.Sleep(2 * time.Minute)
+		if again, err := w.TimeIsUp(t.Context(), row); err != nil || !again.IsZero() {
+			t.Errorf("again at %v, %v", again, err)
+		}
+		if got := w.says(seq); got != "Once is …!" {
+			t.Errorf("at last it says %q", got)
+		}
+	})
+}
+
 // What was said is durable a while after the last part, and the server ends what nobody
 // goes on with, once.
 func TestSilenceEndsAStream(t *testing.T) {
