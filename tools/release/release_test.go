@@ -47,6 +47,21 @@ func TestVersions(t *testing.T) {
 	}
 }
 
+// A release is built with the Go that go.mod names to build with, not with the oldest that would do.
+func TestGoOfARelease(t *testing.T) {
+	for mod, want := range map[string]string{
+		"module a\n\ngo 1.26.0\n\ntoolchain go1.26.8\n": "1.26.8",
+		"module a\n\ngo 1.26.8\n":                       "1.26.8",
+	} {
+		if got, err := goOf([]byte(mod)); got != want || err != nil {
+			t.Errorf("%q: %q, %v", mod, got, err)
+		}
+	}
+	if got, err := goOf([]byte("module a\n")); err == nil {
+		t.Errorf("nothing is said, and it is %q", got)
+	}
+}
+
 // pretended is a release whose programs are a few bytes, with all the rest of a real one.
 func pretended(t *testing.T, at time.Time) *release {
 	t.Helper()

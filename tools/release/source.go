@@ -105,12 +105,19 @@ func open(ctx context.Context, root string, dirty bool) (*release, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := regexp.MustCompile(`(?m)^go (\S+)$`).FindSubmatch(mod)
-	if m == nil {
-		return nil, errors.New("go.mod does not say which Go it is for")
+	r.goVersion, err = goOf(mod)
+	return r, err
+}
+
+// goOf is the version of Go that go.mod names to build with; its line "go" alone is the oldest one
+// that would do.
+func goOf(mod []byte) (string, error) {
+	for _, line := range []string{`(?m)^toolchain go(\S+)$`, `(?m)^go (\S+)$`} {
+		if m := regexp.MustCompile(line).FindSubmatch(mod); m != nil {
+			return string(m[1]), nil
+		}
 	}
-	r.goVersion = string(m[1])
-	return r, nil
+	return "", errors.New("go.mod does not say which Go it is for")
 }
 
 // versionOf is the version of a commit with these tags.
