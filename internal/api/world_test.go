@@ -244,7 +244,7 @@ func newWorld(t *testing.T) *world {
 	messages := messaging.New(messaging.Options{Filter: rules, Media: uploads, Stickers: stickers, EditWindow: time.Hour, Timers: db, Periods: db, Retention: db, Streams: messaging.Streams{StoreEvery: time.Minute, StoreBytes: 1 << 20, Silence: time.Hour, PerUser: 100, MaxBytes: 1 << 16}, Journal: journal, Marks: journal, Recalls: journal, Labels: journal, Lookups: journal, Pages: journal, Permissions: members, Members: members, Deliverer: nobodyOnline{}, Logger: quiet()})
 	uploads.Use(messages)
 	runner := outbox.New(db, messages, outbox.Options{Logger: quiet()})
-	members.contacts = contact.New(db, db, runner, contact.Options{Lifetimes: db})
+	members.contacts = contact.New(db, db, runner, contact.Options{Lifetimes: db, RequestsPerDay: 1 << 20}) // one user asks many here
 	members.groups = group.New(db, db, db, runner, group.Options{StrangersPerDay: -1, All: db})
 	log := trail.New(trail.Options{Store: db, Now: time.Now, Random: rand.Reader})
 	accounts := account.New(db, account.Options{

@@ -125,7 +125,7 @@ func (w *writer) direct(ctx context.Context, v *conversation, first int64) error
 // members' own: it is left as it is.
 func (w *writer) group(ctx context.Context, v *conversation, first int64) error {
 	v.id = w.groupID(v.Key)
-	g, members, err := w.t.Directory.Group(ctx, v.id, v.members)
+	g, _, err := w.t.Directory.Group(ctx, v.id, v.members)
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,8 @@ func (w *writer) group(ctx context.Context, v *conversation, first int64) error 
 			return err
 		}
 	}
-	if g, members, err = w.t.Directory.Group(ctx, v.id, v.members); err != nil {
+	g, members, err := w.t.Directory.Group(ctx, v.id, v.members)
+	if err != nil {
 		return err
 	}
 	heads := make([]im.Head, 1)
