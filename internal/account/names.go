@@ -14,6 +14,9 @@ import (
 // administrator gives is not held to it.
 func (s *Service) mayChoose(ctx context.Context, user im.UserID, username string) error {
 	if im.Reserved(username, s.o.ReservedNames) {
+		if is, err := s.store.UserByName(ctx, username); err == nil && user != "" && is.ID == user {
+			return nil // an administrator gave it to them
+		}
 		return im.Errorf(im.CodeAlreadyExists, "this username is reserved: choose another one, or ask an administrator for it")
 	}
 	like, err := s.store.LooksLike(ctx, username, user)

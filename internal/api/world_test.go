@@ -245,7 +245,7 @@ func newWorld(t *testing.T) *world {
 	uploads.Use(messages)
 	runner := outbox.New(db, messages, outbox.Options{Logger: quiet()})
 	members.contacts = contact.New(db, db, runner, contact.Options{Lifetimes: db, RequestsPerDay: 1 << 20}) // one user asks many here
-	members.groups = group.New(db, db, db, runner, group.Options{StrangersPerDay: -1, All: db})
+	members.groups = group.New(db, db, db, runner, group.Options{StrangersPerDay: -1, MadePerDay: 1 << 20, All: db})
 	log := trail.New(trail.Options{Store: db, Now: time.Now, Random: rand.Reader})
 	accounts := account.New(db, account.Options{
 		Trail:            log,

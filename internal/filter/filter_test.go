@@ -192,7 +192,7 @@ func TestWhatIsLookedAt(t *testing.T) {
 func TestNoAllocations(t *testing.T) {
 	plain := body(said("Shall we meet at the station at ten past seven, or is that too early for you? I can bring the tickets and something to eat for the way, as last time."))
 	for name, s := range map[string]*Service{"no rules": with(), "rules": with(word("viagra"), link("evil.example"))} {
-		if n := testing.AllocsPerRun(100, func() { s.Breaks(plain) }); n != 0 {
+		if n := testing.AllocsPerRun(100, func() { s.Breaks(plain) }); n != 0 && !raced {
 			t.Errorf("%s: %v allocations", name, n)
 		}
 	}

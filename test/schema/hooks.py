@@ -133,11 +133,12 @@ def exists(name: str, value, seed: bytes, path: str):
 
 
 def named(value: str) -> str:
-    """A name without the marks, joiners and selectors that need the character before them: x-skein-format is name."""
+    """A name without what depends on the characters beside it (x-skein-format is name): marks, joiners and selectors, and
+    letters of Greek and Cyrillic, which may not stand in a word with Latin ones that they look like."""
     out = ""
     for c in value:
         kind = unicodedata.category(c)
-        if kind in ("Cf", "Cn") or kind[0] == "M" and (not out or unicodedata.category(out[-1])[0] != "L"):
+        if "\u0370" <= c <= "\u052f" or "\u1f00" <= c <= "\u1fff" or "\u1c80" <= c <= "\u1c8f" or "\u2de0" <= c <= "\u2dff" or "\ua640" <= c <= "\ua69f" or kind in ("Cf", "Cn") or kind[0] == "M" and (not out or unicodedata.category(out[-1])[0] != "L"):
             continue
         out += c
     return out if not value or out.strip().strip("\u2800") else "Gus"
