@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"os"
@@ -133,7 +134,7 @@ func (a *App) lookAtHealth(ctx context.Context) (h im.Health) {
 	now := a.now()
 	r := a.readiness(ctx)
 	h = im.Health{
-		At: now, Version: a.version, Go: runtime.Version(), Node: a.cfg.Node.Name, Started: now.Add(-time.Since(a.began)),
+		At: now, Version: cmp.Or(a.version, "unknown"), Go: runtime.Version(), Node: a.cfg.Node.Name, Started: now.Add(-time.Since(a.began)),
 		Ready: r.Ready, Reasons: r.Reasons, Warnings: r.Details, Goroutines: runtime.NumGoroutine(),
 	}
 	if a.node != nil {

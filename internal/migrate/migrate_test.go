@@ -64,7 +64,7 @@ work', 0, 0, 0, 7), ('Bob', 'ann', 1, TRUE, '', 'hello', 4, '', 4, 9, 2, 1);
 		INSERT INTO group_bans VALUES ('grp:g1', 'eve', 'ann', 'noise', 5, 0);
 		INSERT INTO group_links VALUES ('abcdefghijklmnopqrstuvwxyz', 'grp:g1', 'ann', 5, 0, 3, 1, TRUE);
 		INSERT INTO group_requests VALUES ('grp:g1', 'Bob', 'please', 5, 99);
-		INSERT INTO scheduled VALUES ('ann', x'0190', 'grp:g1', 99, 5, 3, x'3a00', -7, 3, 'muted', 'you are muted');
+		INSERT INTO scheduled VALUES ('ann', x'0190', 'grp:g1', 99, 5, 3, x'3a00', -7, 3, 'muted', 'you are muted', 2, 1);
 		INSERT INTO profile_news VALUES ('ann', 'Bob', TRUE);
 		INSERT INTO last_seen VALUES ('ann', 77);
 		INSERT INTO lifetimes VALUES ('grp:g1', 5, 86400);
