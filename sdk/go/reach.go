@@ -80,7 +80,8 @@ func hint(u *url.URL, err error) (text string, hopeless bool) {
 		return "that port speaks no TLS: use " + plain + "://, if nobody can listen on the way", true
 	case errors.As(err, &name), errors.As(err, &unknown), errors.As(err, &invalid):
 		return "its certificate is not good for this address: " + err.Error(), true
-	case strings.Contains(err.Error(), "malformed HTTP"), errors.Is(err, errForeign):
+	// readLoopPeekFailLocked is net/http's word where the other end spoke before it was asked.
+	case strings.Contains(err.Error(), "malformed HTTP"), strings.Contains(err.Error(), "readLoopPeekFailLocked"), errors.Is(err, errForeign):
 		return "what listens there speaks another protocol: is it the port for " + u.Scheme + "://?", true
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.ErrUnexpectedEOF):
 		return "what listens there ends the connection: is it the port for " + u.Scheme + "://?", false
