@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/skein-im/skein/internal/account"
+	"github.com/skein-im/skein/internal/entrycodec"
 	"github.com/skein-im/skein/internal/group"
 )
 
@@ -45,7 +46,7 @@ func moderationBounds() map[string]Bounds {
 		"Report.reporter":                     optionalID(),
 		"Report.reason":                       {Required: true},
 		"Report.text":                         lines(maxReportText),
-		"Report.said":                         {MaxLength: maxReportSaid},
+		"Report.said":                         {MaxLength: entrycodec.MaxSaid},
 		"Report.created_at_ms":                millis().required(),
 		"Report.state":                        {Required: true},
 		"Report.decided_by":                   optionalID(),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/skein-im/skein/internal/account"
 	"github.com/skein-im/skein/internal/contract"
+	"github.com/skein-im/skein/internal/entrycodec"
 	"github.com/skein-im/skein/internal/group"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/wire"
@@ -16,7 +17,6 @@ import (
 const (
 	maxReportText  = 1000
 	maxReportNote  = 1000
-	maxReportSaid  = 1000
 	maxContext     = 50
 	reportsPerDay  = 100
 	defaultContext = 10
@@ -174,27 +174,12 @@ func (c *Calls) reportMessage(ctx context.Context, actor im.Actor, r *wire.Repor
 	now := c.Now()
 	report := im.Report{
 		ID: id, Conversation: conv, Seq: r.GetSeq(), Author: e.Sender, Reporter: actor.User, Reason: im.ReportReason(r.GetReason()), Text: text,
-		Said: saidBy(contract.Entry(&e).GetContent()), Created: now,
+		Said: entrycodec.Said(contract.Entry(&e).GetContent()), Created: now,
 	}
 	if err := c.Reports.PutReport(ctx, report, now.Add(-24*time.Hour), reportsPerDay); err != nil {
 		return nil, err
 	}
 	return &wire.ReportMessageResponse{}, nil
-}
-
-// saidBy is what a content says, as far as it is kept with a report.
-func saidBy(content *wire.Content) string {
-	said := content.GetText()
-	if said == "" {
-		said = content.GetFallback()
-	}
-	if said == "" {
-		said = "(" + content.GetType() + ")"
-	}
-	if r := []rune(said); len(r) > maxReportSaid {
-		said = string(r[:maxReportSaid])
-	}
-	return said
 }
 
 func reportID(s string) (im.MessageID, error) {

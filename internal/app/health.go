@@ -254,15 +254,9 @@ func (a *App) storesHealth(m families) (all []im.StoreHealth) {
 	}
 	if a.media != nil {
 		s := im.StoreHealth{Name: "media", Kind: "s3", Durability: "as the bucket's"}
-		if where := a.cfg.Media.Store; !strings.HasPrefix(where, "s3://") {
-			if where == "" {
-				where = "media"
-			}
-			if !filepath.IsAbs(where) {
-				where = a.data.file(where)
-			}
+		if dir := MediaDir(a.cfg); dir != "" {
 			s.Kind, s.Durability = "directory", "fsync of each upload"
-			s.Free, _ = platform.Free(where)
+			s.Free, _ = platform.Free(filepath.Join(a.cfg.Data, dir))
 		}
 		all = append(all, s)
 	}

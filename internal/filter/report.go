@@ -18,8 +18,6 @@ const (
 	// tries is how often is tried to write one, writeTime bounds each.
 	tries     = 5
 	writeTime = 10 * time.Second
-	// maxSaid is how much of what a message said is kept, in characters.
-	maxSaid = 1000
 )
 
 // Report has moderators told that a stored entry breaks a rule. It does not wait.
@@ -50,14 +48,7 @@ func saidBy(body []byte) string {
 	if entrycodec.Decode(body, &w) != nil {
 		return ""
 	}
-	said := w.GetContent().GetText()
-	if said == "" {
-		said = w.GetContent().GetFallback()
-	}
-	if r := []rune(said); len(r) > maxSaid {
-		said = string(r[:maxSaid])
-	}
-	return said
+	return entrycodec.Said(w.GetContent())
 }
 
 // write writes reports, one after the other, until Close, and then what waits.

@@ -90,6 +90,15 @@ async function sources(server, token, conversation) {
   return all
 }
 
+/** The session of an earlier visit of ann's, as the app keeps it. */
+async function signedIn(server, device) {
+  const { tokens } = await server.call("AccountService/Login", { username: "ann", password: "correct horse battery", stayLoggedIn: true, device: { id: device, class: "DEVICE_CLASS_WEB" } })
+  return { user: tokens.user, username: "ann", session: tokens.session, accessToken: tokens.accessToken, accessExpiresAtMs: Number(tokens.accessExpiresAtMs), refreshToken: tokens.refreshToken }
+}
+
+/** The median of each figure of several runs. */
+const median = (all) => Object.fromEntries(Object.keys(all[0]).map((k) => [k, round(quantile(all.map((x) => x[k] ?? 0), 0.5), k === "cls" ? 4 : 1)]))
+
 /** First load, and a reload from the service worker's cache, of a conversation: medians of five. */
 async function load(server, browser, ann, bob) {
   const chat = dm(ann.user, bob.user)
@@ -100,8 +109,7 @@ async function load(server, browser, ann, bob) {
       const profile = await browser.profile(desktop)
       await profile.addInitScript(observe)
       // The session of an earlier visit, and nothing else: no cache, no service worker, no database.
-      const { tokens } = await server.call("AccountService/Login", { username: "ann", password: "correct horse battery", stayLoggedIn: true, device: { id: `load-${throttle}-${i}`, class: "DEVICE_CLASS_WEB" } })
-      const session = { user: tokens.user, username: "ann", session: tokens.session, accessToken: tokens.accessToken, accessExpiresAtMs: Number(tokens.accessExpiresAtMs), refreshToken: tokens.refreshToken }
+      const session = await signedIn(server, `load-${throttle}-${i}`)
       await profile.addInitScript(([s, d]) => {
         localStorage.setItem("skein.session", s)
         localStorage.setItem("skein.device", d)
@@ -121,7 +129,6 @@ async function load(server, browser, ann, bob) {
       runs.reload.push({ ...(await settled(page)), ...again() })
       await profile.close()
     }
-    const median = (all) => Object.fromEntries(Object.keys(all[0]).map((k) => [k, round(quantile(all.map((x) => x[k] ?? 0), 0.5), k === "cls" ? 4 : 1)]))
     out[`cpu ${throttle}x`] = { first: median(runs.first), reload: median(runs.reload) }
   }
   return out
@@ -317,8 +324,7 @@ async function cold(server, browser, ann, bob) {
   await Promise.all(Array.from({ length: 4 }, make))
   log(`${all.length} groups of ${set.each} messages`)
   const device = "much"
-  const { tokens } = await server.call("AccountService/Login", { username: "ann", password: "correct horse battery", stayLoggedIn: true, device: { id: device, class: "DEVICE_CLASS_WEB" } })
-  const session = { user: tokens.user, username: "ann", session: tokens.session, accessToken: tokens.accessToken, accessExpiresAtMs: Number(tokens.accessExpiresAtMs), refreshToken: tokens.refreshToken }
+  const session = await signedIn(server, device)
   const profile = await browser.profile({ ...desktop, bypassCSP: true }) // for the pages that fill the store
   await profile.addInitScript(observe)
   await profile.addInitScript(([s, d]) => {
@@ -340,8 +346,7 @@ async function cold(server, browser, ann, bob) {
     await page.close()
   }
   await profile.close()
-  const median = Object.fromEntries(Object.keys(runs[0]).map((k) => [k, round(quantile(runs.map((x) => x[k] ?? 0), 0.5), k === "cls" ? 4 : 1)]))
-  return { conversations: all.length, entries, ...median }
+  return { conversations: all.length, entries, ...median(runs) }
 }
 
 /** A server whose calls wait where it says that they came too often. */
