@@ -17,6 +17,7 @@ type Places interface {
 // whom the list of members has next: an admin, or else who has been there for longest; one
 // without another member is dismissed. Done again it does nothing more.
 func (s *Service) Erase(ctx context.Context, user im.UserID) error {
+	var denied error
 	for range attempts {
 		roles, err := s.o.Places.RolesOf(ctx, user)
 		if err != nil {
@@ -26,11 +27,18 @@ func (s *Service) Erase(ctx context.Context, user im.UserID) error {
 			return nil
 		}
 		for c, role := range roles {
-			// not_found: they are out by now.
-			if err := s.eraseFrom(ctx, im.Actor{User: user}, c, role); err != nil && im.CodeOf(err) != im.CodeNotFound {
+			err := s.eraseFrom(ctx, im.Actor{User: user}, c, role)
+			switch im.CodeOf(err) {
+			case "", im.CodeNotFound: // they are out
+			case im.CodePermissionDenied: // they have another role by now: another process does this at the same time
+				denied = fmt.Errorf("leave %s: %w", c, err)
+			default:
 				return fmt.Errorf("leave %s: %w", c, err)
 			}
 		}
+	}
+	if denied != nil {
+		return denied
 	}
 	return im.Errorf(im.CodeUnavailable, "the groups of %s change all the time", user)
 }

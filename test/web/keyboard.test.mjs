@@ -133,6 +133,31 @@ test("they write, reply, edit, react, delete", async () => {
   await bob.getByText("Message deleted").first().waitFor()
 })
 
+test("an answer that comes late takes the focus from nothing", async () => {
+  await write(ann, "Message", "good nigth")
+  await ann.keyboard.press("Enter")
+  await message(bob, "good nigth").waitFor()
+  await ann.keyboard.press("ArrowUp")
+  await ann.getByText("Edit the message").waitFor()
+  await ann.keyboard.press("Control+a")
+  await ann.keyboard.type("good night")
+  server.process.kill("SIGSTOP")
+  try {
+    await ann.keyboard.press("Enter")
+    await reach(ann, "Messages", "Shift+Tab")
+    await ann.keyboard.press("ArrowUp")
+    await ann.keyboard.press("Shift+F10")
+    await ann.getByRole("menu").waitFor()
+  } finally {
+    server.process.kill("SIGCONT")
+  }
+  await message(bob, "good night").waitFor()
+  await ann.getByText("Edit the message").waitFor({ state: "hidden" })
+  await reach(ann, /^React with/, "ArrowDown")
+  await ann.keyboard.press("Escape")
+  await ann.getByRole("menu").waitFor({ state: "hidden" })
+})
+
 test("a group, a search, a setting, the list of keys", async () => {
   await goTo(ann, "New group")
   await write(ann, "Group name", "Geese")

@@ -73,6 +73,7 @@ test("polls, pins, one's own state, forwards, what is scheduled", { timeout: 60_
     }
 
     const rule = await there.send("rule")
+    await shown(bob, id, (ms) => ms.some((m) => m.seq === rule.seq)) // who fetches it later has it pinned at once, and sees no change
     const pinned = next(bob, "changed", (m) => m.pinned !== undefined)
     await there.pin(rule.seq)
     assert.deepEqual([(await pinned).seq, (await pinned).pinned?.user], [rule.seq, a.user])

@@ -64,7 +64,7 @@ export async function withServer(f: (s: { http: string }, client: (o: ClientOpti
 export function shown(c: Client, id: string, fits: (ms: readonly Message[]) => boolean): Promise<void> {
   const { messages } = c.conversation(id)
   return new Promise((resolve, reject) => {
-    const late = setTimeout(() => reject(new Error("it is not shown in time")), 10_000)
+    const late = setTimeout(() => reject(new Error(`it is not shown in time, but ${JSON.stringify(messages.getSnapshot().slice(-5))}`)), 20_000)
     const look = (): void => {
       if (!fits(messages.getSnapshot())) return
       clearTimeout(late)
@@ -79,9 +79,10 @@ export function shown(c: Client, id: string, fits: (ms: readonly Message[]) => b
 /** The next event of that name that fits. */
 export function next<K extends keyof EventMap>(c: Client, name: K, fits: (e: EventMap[K]) => boolean = () => true): Promise<EventMap[K]> {
   return new Promise((resolve, reject) => {
-    const late = setTimeout(() => reject(new Error(`no ${name} in time`)), 10_000)
+    const others: EventMap[K][] = []
+    const late = setTimeout(() => reject(new Error(`no ${name} in time, but ${JSON.stringify(others.slice(-5))}`)), 20_000)
     const off = c.on(name, (e) => {
-      if (!fits(e)) return
+      if (!fits(e)) return void others.push(e)
       clearTimeout(late)
       off()
       resolve(e)

@@ -116,14 +116,14 @@ function Writing({ conversation, thread }: { conversation: string; thread: numbe
   const save = async (m: Message, said: string): Promise<void> => {
     if (said === m.text) return talk.done()
     setBusy(true)
+    area.current?.focus() // now, not with the answer: by then the user may be elsewhere
     try {
       await client.conversation(conversation).edit(m.seq, said, { ...content(said), extra: { ...m.extra } })
-      talk.done()
+      if (talk.getSnapshot().edit === m) talk.done()
     } catch (e) {
       toast(why(e), { tone: "error" })
     }
     setBusy(false)
-    area.current?.focus()
   }
   const sticker = ({ pack, name, alt }: PickedSticker): void => {
     const options = { type: "sticker", fallback: alt, ...(reply === undefined ? {} : { replyTo: reply.seq }), ...(thread > 0 ? { thread } : {}) }
