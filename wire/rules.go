@@ -44,6 +44,8 @@ type fieldRule struct {
 	isMap bool
 }
 
+var unknownField fieldRule
+
 // messageRule holds the rules of a message's fields, by number.
 type messageRule struct {
 	fields []fieldRule
@@ -139,9 +141,9 @@ func (c *check) message(b []byte, rule *messageRule, depth int) error {
 		}
 		b = b[n:]
 		typ := protowire.Type(tag & 7)
-		var field fieldRule
+		field := &unknownField
 		if num < uint64(len(rule.fields)) {
-			field = rule.fields[num]
+			field = &rule.fields[num]
 		}
 		if typ == protowire.BytesType {
 			value, n := protowire.ConsumeBytes(b)
@@ -149,7 +151,7 @@ func (c *check) message(b []byte, rule *messageRule, depth int) error {
 				return errTruncated
 			}
 			b = b[n:]
-			if err := c.bytes(value, &field, depth); err != nil {
+			if err := c.bytes(value, field, depth); err != nil {
 				return err
 			}
 			continue
