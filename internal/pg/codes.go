@@ -18,6 +18,10 @@ const (
 	SequenceFull = "2200H"
 )
 
+// Damaged tells of a code that it means that what the server has stored cannot be read:
+// a page, or an index.
+func Damaged(code string) bool { return code == "XX001" || code == "XX002" }
+
 // Away tells of a code that it means that the server could not do now what it was
 // asked, with nothing wrong about the question: it starts, ends, has no room, is a
 // standby, gave a statement up that took too long or waited for a lock, or lost

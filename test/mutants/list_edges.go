@@ -99,6 +99,16 @@ var edges = []Mutant{
 		Package: pebbleDir, Test: "TestOneDamagedBlock",
 	},
 	{
+		Name: "one-damaged-page-is-everybodys", Breaks: "one damaged block breaks what is in it and no more, in PostgreSQL",
+		Hunks:   []Hunk{{"internal/journal/damaged/damaged.go", "\tcase !errors.Is(err, im.ErrJournalDamaged):\n\t\treturn err\n", "\tcase err != nil || !errors.Is(err, im.ErrJournalDamaged):\n\t\treturn err\n"}},
+		Package: postgresDir, Test: "TestOneDamagedBlock",
+	},
+	{
+		Name: "damaged-page-stops-the-store", Breaks: "one damaged block breaks what is in it and no more: the store stores, and says so",
+		Hunks:   []Hunk{{postgresDir + "/locked.go", "if err == nil || errors.Is(err, im.ErrAppendInvalid) || errors.Is(err, im.ErrJournalDamaged) {", "if err == nil || errors.Is(err, im.ErrAppendInvalid) {"}},
+		Package: postgresDir, Test: "TestOneDamagedBlock",
+	},
+	{
 		Name: "ready-without-room", Breaks: "/readyz says no while the store cannot store",
 		Hunks:   []Hunk{{appDir + "/ready.go", "\t\tif stopped != \"\" {\n\t\t\tr.Reasons = append(r.Reasons, stopped)\n\t\t}\n", "\t\t_ = stopped\n"}},
 		Package: appDir, Test: "TestFullIsNotReady",

@@ -13,6 +13,7 @@ import (
 
 	"github.com/skein-im/skein/internal/cache"
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/journal/damaged"
 )
 
 // How much is remembered in memory, in values at most.
@@ -43,7 +44,7 @@ type Journal struct {
 	witness  *witness
 	eras     eras
 	ledger   *ledger
-	damages  damages
+	damages  damaged.Known
 	pair     im.Pair // guarded by pairMu
 	pairMu   sync.Mutex
 	space    *space

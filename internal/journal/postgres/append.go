@@ -24,6 +24,9 @@ const maxAttempts = 20
 // seen. Others rely on the unique index: it refuses the batch, which is run again.
 const looksAfter = 64
 
+// damagedAgain is how often an append is run again that met a damaged page.
+const damagedAgain = 2
+
 // message path 4/6: Append stores a batch in one transaction of the database,
 // see the package comment.
 func (j *Journal) Append(ctx context.Context, batch []im.Append, out []im.Appended) error {
@@ -56,9 +59,17 @@ func (j *Journal) Append(ctx context.Context, batch []im.Append, out []im.Append
 	if left != nil || look {
 		err = j.appendApart(ctx, batch, out, apart{left: left, look: look, noWait: noWait})
 	}
+	// The damaged page may be one that has room for the new row, and nothing of the
+	// conversation: the database looks for room elsewhere the next time.
+	for again := 0; again < damagedAgain && len(batch) == 1 && errors.Is(err, im.ErrJournalDamaged); again++ {
+		err = j.appendWhole(ctx, batch, out, j.patience(noWait))
+	}
 	j.stalled.note(err, j.o.Now())
 	if err != nil {
 		j.metrics.refused(err)
+		if len(batch) == 1 { // of several the caller asks one by one
+			err = j.damage(batch[0].Entry.Conversation, err)
+		}
 	}
 	return err
 }

@@ -90,6 +90,8 @@ func (j *Journal) outcome(err error, answered bool) error {
 	case answer.Code == pg.SequenceFull: // nothing is wrong with the batch
 	case answer.Code == codeAmendsNone || answer.Code == pg.TooLarge || len(answer.Code) == 5 && answer.Code[:2] == classData:
 		return fmt.Errorf("%w: %w", im.ErrAppendInvalid, err)
+	case pg.Damaged(answer.Code):
+		return fmt.Errorf("%w: %w", im.ErrJournalDamaged, err)
 	}
 	return &refusal{code: answer.Code, cause: err}
 }

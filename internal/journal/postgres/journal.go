@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/journal/damaged"
 	"github.com/skein-im/skein/internal/pg"
 	"github.com/skein-im/skein/internal/schema"
 )
@@ -77,6 +78,7 @@ type Journal struct {
 	stalled   stalled
 	held      held
 	jams      map[string]*jam // by statement
+	damages   damaged.Known
 	// marksLocked counts the marks that the last write left out.
 	marksLocked atomic.Int64
 	history     history

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/journal/damaged"
 )
 
 // labelledSQL finds the entries of many parts of conversations that have a label and
@@ -30,7 +31,6 @@ func (j *Journal) Labelled(ctx context.Context, spans []im.LabelSpan, limit int,
 	if len(out) != len(spans) {
 		return errors.New("journal: Labelled: len(out) differs from len(spans)")
 	}
-	clear(out)
 	if len(spans) == 0 {
 		return nil
 	}
@@ -38,6 +38,16 @@ func (j *Journal) Labelled(ctx context.Context, spans []im.LabelSpan, limit int,
 		return err
 	}
 	defer j.life.RUnlock()
+	return damaged.Apart(0, len(spans), func(from, until int) error {
+		clear(out[from:until])
+		return j.labelled(ctx, spans[from:until], limit, out[from:until])
+	}, func(i int, err error) {
+		_ = j.damage(spans[i].Conversation, err)
+		out[i] = im.Labelled{}
+	})
+}
+
+func (j *Journal) labelled(ctx context.Context, spans []im.LabelSpan, limit int, out []im.Labelled) error {
 	var in, names, labels, after, until, pos column
 	in.begin(oidInt2)
 	names.begin(oidText)

@@ -352,7 +352,7 @@ type stalled struct {
 func (s *stalled) note(err error, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err == nil || errors.Is(err, im.ErrAppendInvalid) {
+	if err == nil || errors.Is(err, im.ErrAppendInvalid) || errors.Is(err, im.ErrJournalDamaged) { // others are stored
 		s.err = nil
 		return
 	}
@@ -383,6 +383,7 @@ func (s *stalled) reason(now time.Time) string {
 // wrong with single conversations, each with a text for operators.
 func (j *Journal) Trouble() (stopped string, warnings []string) {
 	now := j.o.Now()
+	warnings = j.damages.List()
 	for _, row := range j.locked.list(now) {
 		warnings = append(warnings, "conversation "+row)
 	}

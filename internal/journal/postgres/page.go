@@ -81,7 +81,7 @@ func (j *Journal) Page(ctx context.Context, q im.PageQuery) (im.Page, error) {
 	}
 	v := view{backward: q.Backward, limit: q.Limit, rows: map[uint64]*im.Entry{}}
 	if err := j.look(ctx, q, &v); err != nil || v.high == 0 {
-		return im.Page{}, err
+		return im.Page{}, j.damage(q.Conversation, err)
 	}
 	_, _, told := v.cut()
 	var missing []uint64
@@ -92,7 +92,7 @@ func (j *Journal) Page(ctx context.Context, q im.PageQuery) (im.Page, error) {
 	}
 	if len(missing) > 0 {
 		if err := j.readTouched(ctx, q.Conversation, missing, &v); err != nil {
-			return im.Page{}, err
+			return im.Page{}, j.damage(q.Conversation, err)
 		}
 	}
 	v.complete = true
@@ -110,7 +110,7 @@ func (j *Journal) ReadAt(ctx context.Context, c im.ConversationID, seqs []uint64
 	defer j.life.RUnlock()
 	v := view{rows: make(map[uint64]*im.Entry, len(seqs))}
 	if err := j.readTouched(ctx, c, seqs, &v); err != nil {
-		return nil, err
+		return nil, j.damage(c, err)
 	}
 	entries := make([]im.Entry, 0, len(seqs))
 	for _, seq := range seqs {

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/journal/damaged"
 	"github.com/skein-im/skein/internal/pg"
 )
 
@@ -183,6 +184,9 @@ func reading(err error) error {
 	if !errors.As(err, &answer) {
 		return fmt.Errorf("%w: %w", im.ErrJournalUnavailable, err)
 	}
+	if pg.Damaged(answer.Code) {
+		return fmt.Errorf("%w: %w", im.ErrJournalDamaged, err)
+	}
 	if answer.SeverityUnlocalized == "ERROR" && !pg.Away(answer.Code) {
 		return fmt.Errorf("journal: %w", err)
 	}
@@ -213,7 +217,7 @@ func (j *Journal) Read(ctx context.Context, c im.ConversationID, from uint64, ba
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, j.damage(c, err)
 	}
 	return entries, nil
 }
@@ -238,16 +242,21 @@ func (j *Journal) Heads(ctx context.Context, cs []im.ConversationID, out []im.He
 		return err
 	}
 	defer j.life.RUnlock()
-	clear(out)
 	if len(cs) == 0 {
 		return nil
 	}
-	var in, names column
-	err := j.query(ctx, stmtHeads, [][]byte{slotsOf(&in, cs), texts(&names, cs)}, func(v [][]byte) error {
-		if seq := int8Of(v[1]); seq > 0 {
-			out[int8Of(v[0])-1] = im.Head{Seq: seq, Count: int8Of(v[2]), Time: timeOf(v[3]), Roster: int8Of(v[4]), Pos: int8Of(v[5])}
-		}
-		return nil
+	err := damaged.Apart(0, len(cs), func(from, until int) error {
+		clear(out[from:until])
+		var in, names column
+		return j.query(ctx, stmtHeads, [][]byte{slotsOf(&in, cs[from:until]), texts(&names, cs[from:until])}, func(v [][]byte) error {
+			if seq := int8Of(v[1]); seq > 0 {
+				out[from+int(int8Of(v[0]))-1] = im.Head{Seq: seq, Count: int8Of(v[2]), Time: timeOf(v[3]), Roster: int8Of(v[4]), Pos: int8Of(v[5])}
+			}
+			return nil
+		})
+	}, func(i int, err error) {
+		_ = j.damage(cs[i], err)
+		out[i] = im.Head{Damaged: true}
 	})
 	if err == nil {
 		j.known.seen(cs, out, j.o.Now())

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/journal/damaged"
 )
 
 // recalledSQL counts the recalled messages of many parts of conversations, and
@@ -25,7 +26,6 @@ func (j *Journal) Recalled(ctx context.Context, spans []im.Span, limit int, out 
 	if len(out) != len(spans) {
 		return errors.New("journal: Recalled: len(out) differs from len(spans)")
 	}
-	clear(out)
 	if len(spans) == 0 {
 		return nil
 	}
@@ -33,6 +33,16 @@ func (j *Journal) Recalled(ctx context.Context, spans []im.Span, limit int, out 
 		return err
 	}
 	defer j.life.RUnlock()
+	return damaged.Apart(0, len(spans), func(from, until int) error {
+		clear(out[from:until])
+		return j.recalled(ctx, spans[from:until], limit, out[from:until])
+	}, func(i int, err error) {
+		_ = j.damage(spans[i].Conversation, err)
+		out[i] = im.Recalled{}
+	})
+}
+
+func (j *Journal) recalled(ctx context.Context, spans []im.Span, limit int, out []im.Recalled) error {
 	var in, names, after, until column
 	in.begin(oidInt2)
 	names.begin(oidText)

@@ -42,7 +42,7 @@ func (j *Journal) Trim(ctx context.Context, s im.Span) error {
 			last, err = j.trim(ctx, s.Conversation, after, to)
 		}
 		if err != nil {
-			return err
+			return j.damage(s.Conversation, err)
 		}
 		if last <= to {
 			break

@@ -1,0 +1,78 @@
+// Package damaged is what the journals have in common where something that is stored is
+// damaged. A damaged block breaks what is in it, and nothing else: whoever asks for more
+// than one conversation gets the others. What could not be read is logged once, and
+// named to operators.
+package damaged
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// maxKnown bounds how many conversations are remembered by name: what is beyond is in
+// the log.
+const maxKnown = 100
+
+// Known remembers which conversations could not be read. The zero Known is ready.
+type Known struct {
+	mu  sync.Mutex
+	why map[im.ConversationID]string
+}
+
+// Note remembers a conversation that cannot be read, and logs it once. It returns err
+// unchanged; anything but im.ErrJournalDamaged is not noted.
+func (k *Known) Note(log *slog.Logger, c im.ConversationID, err error) error {
+	if !errors.Is(err, im.ErrJournalDamaged) {
+		return err
+	}
+	k.mu.Lock()
+	_, known := k.why[c]
+	if !known && len(k.why) < maxKnown {
+		if k.why == nil {
+			k.why = map[im.ConversationID]string{}
+		}
+		k.why[c] = err.Error()
+	}
+	k.mu.Unlock()
+	if !known {
+		log.Error("journal: a conversation cannot be read; the others can. Restore it from a backup", "conversation", c, "err", err)
+	}
+	return err
+}
+
+// List tells operators which they are, each with what was found.
+func (k *Known) List() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var all []string
+	for _, c := range slices.Sorted(maps.Keys(k.why)) {
+		all = append(all, fmt.Sprintf("conversation %s cannot be read: %s", c, k.why[c]))
+	}
+	return all
+}
+
+// Apart asks about the things from <= i < until in one question. Where that meets
+// something damaged it asks about each half, down to single ones, of which broken is
+// told: k damaged ones among n take about 2·k·log₂(n) questions. ask sets its results
+// anew each time.
+func Apart(from, until int, ask func(from, until int) error, broken func(i int, err error)) error {
+	err := ask(from, until)
+	switch {
+	case !errors.Is(err, im.ErrJournalDamaged):
+		return err
+	case until-from == 1:
+		broken(from, err)
+		return nil
+	}
+	half := from + (until-from)/2
+	if err := Apart(from, half, ask, broken); err != nil {
+		return err
+	}
+	return Apart(half, until, ask, broken)
+}
