@@ -15,7 +15,8 @@ async function server(data: string): Promise<{ http: string; stop: () => Promise
   const p = spawn(binary, ["serve", "--data", data, "--http", "127.0.0.1:0", "--admin", "127.0.0.1:0"], { stdio: ["ignore", "pipe", "ignore"] })
   const gone = new Promise<void>((done) => p.once("exit", () => done()))
   let text = ""
-  for await (const part of p.stdout) {
+  // The stream stays open behind the loop: a server that writes to one that is closed is ended by that.
+  for await (const part of p.stdout.iterator({ destroyOnReturn: false })) {
     text += String(part)
     const url = /http:\/\/127\.0\.0\.1:\d+/.exec(text)?.[0]
     if (url !== undefined) {
