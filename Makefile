@@ -53,7 +53,7 @@ NODES ?= 3
 cluster: build ## NODES nodes over a PostgreSQL of their own on this machine, until Ctrl-C; more: deploy/cluster.sh --help
 	@NODES=$(NODES) deploy/cluster.sh
 
-# Tests need more than the server: a C compiler, PostgreSQL's programs, Python, Chromium, Node (tools/needs.sh says why
+# Tests need more than the server: a C compiler, PostgreSQL's programs, Python, Chromium, Firefox, Node (tools/needs.sh says why
 # each). What is missing is installed on Debian and Ubuntu, if one says yes (YES=1; so does root without a terminal); what is there needs no root. What
 # test/clients needs besides it takes from npm's and Python's registries, once, into bin/.clients.
 deps:

@@ -58,6 +58,9 @@ check_run() {
 # what the system's packages bring.
 python() { python3 -c "import $1" 2>/dev/null || /usr/bin/python3 -c "import $1" 2>/dev/null; }
 
+# firefox_package is that of Firefox: Debian has the one of extended support alone, Ubuntu does not have that one.
+firefox_package() { [ "$(sed -n 's/^ID=//p' /etc/os-release 2>/dev/null)" = ubuntu ] && echo firefox || echo firefox-esr; }
+
 check_test() {
 	packages=""
 	want() { # command or test, package, why
@@ -68,6 +71,7 @@ check_test() {
 	here postgres || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || want PostgreSQL postgresql "the tests of many nodes start servers of their own"
 	python websockets || want "Python's websockets" "python3 python3-websockets" "examples/python is a client"
 	here chromium || here chromium-browser || here google-chrome || here chromium-headless-shell || want Chromium chromium "the web app is driven in it"
+	here firefox-esr || here firefox || want Firefox "$(firefox_package)" "the SDK in TypeScript is tested in it as well"
 	here npm || want Node "nodejs npm" "the SDK in TypeScript and the web app are tested with it"
 	python "ensurepip, venv" || want "Python's venv" python3-venv "test/clients makes a virtual environment"
 	[ -n "$packages" ] || return 0

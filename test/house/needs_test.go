@@ -68,6 +68,11 @@ func TestNeeds(t *testing.T) {
 	if code != 1 || !strings.Contains(out, "To install them:  apt-get install -y --no-install-recommends gcc") || strings.Contains(out, "it was run") {
 		t.Errorf("%d:\n%s", code, out)
 	}
+	for _, browser := range []string{"Chromium is missing", "Firefox is missing"} {
+		if !strings.Contains(out, browser) {
+			t.Errorf("no %q in\n%s", browser, out)
+		}
+	}
 	// In CI nobody can be asked: root installs, others are told.
 	good["mkdir"] = "true\n"
 	good["id"] = "echo 0\n"
