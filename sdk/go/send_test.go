@@ -53,6 +53,25 @@ func TestMarksAreCombined(t *testing.T) {
 	})
 }
 
+// A read mark that the server told is not told to it with what was received. It was, behind
+// that frame.
+func TestAMarkOfTheServerIsNotRepeated(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.sayMany(dm, "bob", 3)
+		r.do(func() { r.markRead(dm, 3) })
+		r.dial()
+		r.sayMany(dm, "bob", 1)
+		pause(time.Second)
+		rec := frames(r.fake, (*wire.ClientFrame).GetReceived)
+		if len(rec) == 0 || rec[len(rec)-1].Seq != 4 {
+			t.Errorf("received marks = %v, want 4 at last", rec)
+		}
+		if reads := frames(r.fake, (*wire.ClientFrame).GetRead); len(reads) != 0 {
+			t.Errorf("read marks = %v, want none", reads)
+		}
+	})
+}
+
 func TestTicks(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		c := r.dial()

@@ -285,6 +285,7 @@ function takeUnread(k: Core, cv: Conv, s: ConversationState): number[] {
   r.head = Math.max(r.head, s.untilSeq)
   if (s.readSeq >= r.read) {
     r.read = s.readSeq
+    cv.sentRead = Math.max(cv.sentRead, s.readSeq) // what the server tells need not be told to it
     const not = s.unread + hidden(r) + s.recalled
     if (s.count >= not) {
       r.readCount = s.count - not
