@@ -360,6 +360,7 @@ func (k *core) applyState(s *wire.ConversationState, cold bool, kind reqKind) *c
 	r.Head = max(r.Head, s.UntilSeq)
 	if s.ReadSeq >= r.Read {
 		r.Read = s.ReadSeq
+		cv.sentRead = max(cv.sentRead, s.ReadSeq) // what the server tells need not be told to it
 		if not := s.Unread + r.hidden() + s.Recalled; s.Count >= not {
 			r.ReadCount, cv.uncounted = s.Count-not, false
 		}
