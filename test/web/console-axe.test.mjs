@@ -38,7 +38,7 @@ const screens = () => ["/admin", "/admin/overview", "/admin/health", "/admin/fil
   "/admin/audit", "/admin/audit?kind=sign-in", "/admin/links", "/admin/place", "/admin/retention", "/admin/stickers", "/admin/nothing"]
 
 /** What is opened above a page: its address, and the button. */
-const above = () => [[`/admin/users/${bob.user}`, "Ban…"], [`/admin/users/${bob.user}`, "Delete…"], [`/admin/groups/${group}`, "Close…"], ["/admin/audit", "Export"], ["/admin/links", "New link"], ["/admin/users", "New user"], ["/admin/filters", "New rule"], ["/admin/announcements", "New announcement"]]
+const above = () => [[`/admin/users/${bob.user}`, "Ban…"], [`/admin/users/${bob.user}`, "Delete…"], [`/admin/groups/${group}`, "Close…"], ["/admin/audit", "Export"], ["/admin/links", "New link"], ["/admin/users", "New user"], ["/admin/filters", "New rule"], ["/admin/announcements", "New announcement"], ["/admin/stickers", "New pack"], ["/admin/stickers", "New emoji"]]
 
 for (const [name, options] of [["light", { ...desktop, colorScheme: "light" }], ["dark", { ...desktop, colorScheme: "dark" }], ["phone", phone]]) {
   test(`no violation of accessibility on any page of the console: ${name}`, async () => {

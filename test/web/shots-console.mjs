@@ -43,6 +43,9 @@ try {
   const seqOf = (text) => entries.find((e) => e.content?.text?.startsWith(text)).seq
   await call("MessageService/ReportMessage", { conversation: group.conversation, seq: seqOf("LADDERS"), reason: "REPORT_REASON_SPAM", text: "Third time this week, always with other links." }, jo.token)
   await call("MessageService/ReportMessage", { conversation: group.conversation, seq: seqOf("mind"), reason: "REPORT_REASON_ABUSE", text: "He talks like this to everybody." }, kim.token)
+  await call("AdminService/AddFilterRule", { rule: { kind: "FILTER_KIND_LINK", pattern: "bargains.example", action: "FILTER_ACTION_REPORT", note: "Third wave this month" } }, olga.token)
+  await call("AdminService/AddFilterRule", { rule: { kind: "FILTER_KIND_WORD", pattern: "quick loan", action: "FILTER_ACTION_REFUSE", scope: "FILTER_SCOPE_STRANGERS", exempt: "SERVER_ROLE_MODERATOR" } }, olga.token)
+  if (all) await call("AdminService/Announce", { level: "ANNOUNCEMENT_LEVEL_WARNING", text: "Maintenance on Saturday from 22:00 to 23:00 UTC.", texts: [{ language: "zh-CN", text: "星期六 22:00 至 23:00（UTC）维护。" }], untilMs: String(Date.now() + 3 * 86_400_000) }, olga.token)
   await call("AdminService/CreateRegistrationLink", { note: "New people on Elm Street", maxUses: 20 }, key)
   await call("AdminService/CreateRegistrationLink", { note: "Summer camp" }, key)
   for (const [i, who] of ["person-00004", "person-00009", "person-00031"].entries()) await call("AdminService/BanUser", { user: who, reason: "advertising", untilMs: i === 1 ? "0" : String(Date.now() + 3 * 86_400_000) }, mona.token)
@@ -54,7 +57,7 @@ try {
   const { reports } = await call("AdminService/ListReports", {}, olga.token)
   const spam = reports.find((r) => r.reason === "REPORT_REASON_SPAM").id
 
-  const pages = { overview: "/admin/overview", users: "/admin/users", user: `/admin/users/${jo.user}`, groups: "/admin/groups", group: `/admin/groups/${group.conversation}`, reports: "/admin/reports", report: `/admin/reports/${spam}`, audit: "/admin/audit", links: "/admin/links", place: "/admin/place", retention: "/admin/retention", stickers: "/admin/stickers" }
+  const pages = { overview: "/admin/overview", health: "/admin/health", filters: "/admin/filters", announcements: "/admin/announcements", users: "/admin/users", user: `/admin/users/${jo.user}`, groups: "/admin/groups", group: `/admin/groups/${group.conversation}`, reports: "/admin/reports", report: `/admin/reports/${spam}`, audit: "/admin/audit", links: "/admin/links", place: "/admin/place", retention: "/admin/retention", stickers: "/admin/stickers" }
   const enter = async (options) => {
     const page = await (await browser.profile(options)).newPage()
     await page.goto(`${server.url}/login`)
@@ -84,7 +87,7 @@ try {
   for (const name of all ? ["users", "user", "audit"] : ["users"]) await shot(chinese, pages[name], `console-${name}-zh`)
   const small = await enter({ ...phone, colorScheme: "light" })
   if (all) await shot(small, "/admin", "console-phone-nav")
-  for (const name of all ? ["overview", "users", "user", "reports", "report", "audit"] : ["reports"]) await shot(small, pages[name], `console-${name}-phone`)
+  for (const name of all ? ["overview", "health", "filters", "announcements", "users", "user", "reports", "report", "audit", "stickers"] : ["reports"]) await shot(small, pages[name], `console-${name}-phone`)
 } finally {
   await browser.close().catch((e) => console.error(e.message))
   await server.stop()

@@ -32,7 +32,7 @@ export function Announcements() {
               <li key={a.id} className={s.card}>
                 <p className={s.tags}>{a.level === "ANNOUNCEMENT_LEVEL_WARNING" ? <Tag tone="warning"><Trans>Warning</Trans></Tag> : <Tag><Trans>Information</Trans></Tag>}{a.dismissible !== true && <Tag><Trans>stays</Trans></Tag>}{(a.texts ?? []).map((x) => <Tag key={x.language}>{x.language}</Tag>)}</p>
                 <p className={s.lineText}>{a.text}</p>
-                <div className={s.sectionHead}>
+                <div className={s.cardFoot}>
                   <span className={s.below}>{momentOf(Number(a.createdAtMs ?? 0))} – {Number(a.untilMs ?? 0) === 0 ? <Trans>until it is withdrawn</Trans> : momentOf(Number(a.untilMs))}</span>
                   <Button look="quiet" onClick={() => setGoing(a)}><Trans>Withdraw…</Trans></Button>
                 </div>

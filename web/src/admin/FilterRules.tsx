@@ -5,6 +5,7 @@ import { ListFilter, Plus } from "lucide-react"
 import { useState } from "react"
 import { useFieldErrors } from "../settings/fields.js"
 import { Actions, Form, Reading, Row, Section } from "../settings/parts.js"
+import settings from "../settings/Settings.module.css"
 import { useLoad } from "../settings/useLoad.js"
 import { Button, Checkbox, Choice, Confirm, Dialog, Empty, Field, Note, Select, Tag, TextArea, toast } from "../ui/index.js"
 import { may, roles, type Role } from "./access.js"
@@ -76,15 +77,20 @@ function NewRule({ onClose, onDone }: { onClose: () => void; onDone: () => void 
     onDone()
   })
   const errors = useFieldErrors(save.error, "pattern", "note")
+  const wrong = save.error?.code === "already_exists" ? t`There is this rule already.`
+    : save.error?.code === "invalid_argument" && errors.of("pattern") !== undefined ? kind === "FILTER_KIND_LINK" ? t`A host, as example.com: without scheme, port and path.` : t`On one line, with characters that are seen.`
+    : errors.of("pattern")
   return (
     <Dialog open onClose={onClose} title={t`New rule`}>
       <Form onSubmit={() => void save.run()}>
         <Choice label={t`What it looks for`} value={kind} onChange={setKind} options={[{ value: "FILTER_KIND_WORD", label: t`A word or a phrase` }, { value: "FILTER_KIND_LINK", label: t`Links to a host`, about: t`And to all below it.` }]} />
-        <Field label={kind === "FILTER_KIND_LINK" ? t`Host` : t`Word or phrase`} value={pattern} onChange={(e) => setPattern(e.currentTarget.value)} required maxLength={100} autoFocus spellCheck={false} autoCapitalize="none" placeholder={kind === "FILTER_KIND_LINK" ? "example.com" : ""} error={save.error?.code === "already_exists" ? t`There is this rule already.` : errors.of("pattern")} />
+        <Field label={kind === "FILTER_KIND_LINK" ? t`Host` : t`Word or phrase`} value={pattern} onChange={(e) => setPattern(e.currentTarget.value)} required maxLength={100} autoFocus spellCheck={false} autoCapitalize="none" placeholder={kind === "FILTER_KIND_LINK" ? "example.com" : ""} error={wrong} />
         {kind === "FILTER_KIND_WORD" && <Checkbox label={t`Also inside longer words`} checked={part} onChange={setPart} />}
         <Choice label={t`What happens`} value={action} onChange={setAction} options={[{ value: "FILTER_ACTION_REFUSE", label: t`It is refused`, about: t`Who writes it is told that it is not allowed here.` }, { value: "FILTER_ACTION_REPORT", label: t`It is reported`, about: t`It is sent, and the moderators see a report.` }]} />
-        <Select label={t`Where`} value={scope} onChange={setScope} options={[{ value: "FILTER_SCOPE_UNSPECIFIED", label: t`Everywhere` }, { value: "FILTER_SCOPE_GROUPS", label: t`In groups` }, { value: "FILTER_SCOPE_STRANGERS", label: t`In direct chats with strangers` }]} />
-        <Select label={t`Not held to it`} value={exempt} onChange={setExempt} options={roles.map((r) => ({ value: r, label: r === "SERVER_ROLE_UNSPECIFIED" ? t`Nobody` : t`${name(r)} and above` }))} />
+        <div className={settings.two}>
+          <Select label={t`Where`} value={scope} onChange={setScope} options={[{ value: "FILTER_SCOPE_UNSPECIFIED", label: t`Everywhere` }, { value: "FILTER_SCOPE_GROUPS", label: t`In groups` }, { value: "FILTER_SCOPE_STRANGERS", label: t`In direct chats with strangers` }]} />
+          <Select label={t`Not held to it`} value={exempt} onChange={setExempt} options={roles.map((r) => ({ value: r, label: r === "SERVER_ROLE_UNSPECIFIED" ? t`Nobody` : t`${name(r)} and above` }))} />
+        </div>
         <Field label={t`Note`} value={note} onChange={(e) => setNote(e.currentTarget.value)} maxLength={200} hint={t`For the other administrators.`} error={errors.of("note")} />
         {save.error?.code !== "already_exists" && <Refusal error={errors.rest} />}
         <Actions><Button onClick={onClose}><Trans>Cancel</Trans></Button><Button look="primary" submit busy={save.pending} disabled={pattern.trim() === ""}><Trans>Add rule</Trans></Button></Actions>

@@ -1,5 +1,6 @@
 import { Plural, Trans, useLingui } from "@lingui/react/macro"
-import { useEffect, type ReactNode } from "react"
+import { useConnection } from "@skein-im/react"
+import { useEffect, useState, type ReactNode } from "react"
 import { Reading, Row, Section } from "../settings/parts.js"
 import { useLoad } from "../settings/useLoad.js"
 import { dayName, lengthOf, momentOf, sizeOf, timeOf } from "../timeline/format.js"
@@ -10,33 +11,50 @@ import { Facts, Page } from "./parts.js"
 import { useCall } from "./useRole.js"
 
 const everyMs = 5000
+/** An answer that takes so long does not come any more: it is asked for again. */
+const givenUpMs = 20_000
 
-/** How the deployment is: the node that answers, its stores and queues, and the others. It is asked anew while it is looked at. */
+/**
+ * How the deployment is: the node that answers, its stores and queues, and the others. It is asked anew while it is looked at; where
+ * nobody answers what was heard last stays, and nothing says that it is well.
+ */
 export function HealthPage() {
   const { t } = useLingui()
   const call = useCall()
-  const read = useLoad(async (signal) => (await call("skein.v1.AdminService/GetHealth", {}, { signal })).health ?? {} as Health)
-  const { reload } = read
+  const offline = useConnection().state !== "connected"
+  const [failed, setFailed] = useState(false)
+  const read = useLoad(async (signal) => {
+    try {
+      const { health } = await call("skein.v1.AdminService/GetHealth", {}, { signal })
+      setFailed(false)
+      return health ?? {} as Health
+    } catch (e) {
+      if (!signal.aborted) setFailed(true)
+      throw e
+    }
+  })
+  const { loading, reload } = read
   useEffect(() => {
-    const timer = setInterval(() => { if (document.visibilityState === "visible") reload() }, everyMs)
+    const timer = setInterval(() => { if (document.visibilityState === "visible") reload() }, loading ? givenUpMs : everyMs)
     return () => clearInterval(timer)
-  }, [reload])
-  return <Page title={t`Health`} about={<Trans>As the node that answers sees it, every few seconds anew.</Trans>}><Reading of={read}>{(h) => <All of={h} />}</Reading></Page>
+  }, [loading, reload])
+  return <Page title={t`Health`} about={<Trans>As the node that answers sees it, every few seconds anew.</Trans>}><Reading of={read}>{(h) => <All of={h} silent={offline || failed} />}</Reading></Page>
 }
 
-function All({ of: h }: { of: Health }) {
+function All({ of: h, silent }: { of: Health; silent: boolean }) {
   const { t } = useLingui()
-  const state = stateOf(h, Date.now())
+  const state = silent ? "danger" : stateOf(h, Date.now())
   const words: Record<Tone, string> = { success: t`All is well`, warning: t`Something needs a look`, danger: t`Something is wrong` }
   const count = new Intl.NumberFormat()
   return (
     <div className={s.column}>
       <section className={s.card} aria-label={t`This node`}>
-        <p className={s.identityName}><span className={s.lamp} data-tone={state} aria-hidden="true" />{words[state]}</p>
+        <p className={s.identityName}><span className={s.lamp} data-tone={state} aria-hidden="true" />{silent ? t`The server doesn’t answer` : words[state]}</p>
+        {silent && <Note tone="warning"><Trans>This is how it was when it answered last.</Trans></Note>}
         {(h.reasons ?? []).map((r) => <Note key={r} tone="warning">{r}</Note>)}
         {(h.warnings ?? []).map((r) => <Note key={r} tone="warning">{r}</Note>)}
         <Facts of={[
-          [t`Node`, <span key="n" className={s.mono}>{h.node || "—"}</span>],
+          ...((h.node ?? "") === "" ? [] : [[t`Node`, <span key="n" className={s.mono}>{h.node}</span>] as const]), // one that is alone has no name
           [t`Version`, `${h.version ?? ""} (${h.goVersion ?? ""})`],
           [t`Running since`, momentOf(Number(h.startedAtMs ?? 0))],
           [t`Looked at`, <span key="a" className={s.when}>{dayName(Number(h.atMs ?? 0))}, {timeOf(Number(h.atMs ?? 0))}</span>],

@@ -1,7 +1,7 @@
 import { Trans, useLingui } from "@lingui/react/macro"
 import { Upload } from "@skein-im/client"
 import { useAction } from "@skein-im/react"
-import { ImagePlus, Smile, Sticker as Sign } from "lucide-react"
+import { ImagePlus, Smile, Sticker as Sign, X } from "lucide-react"
 import { useRef, useState } from "react"
 import { accessToken } from "../auth/session.js"
 import { useFieldErrors } from "../settings/fields.js"
@@ -9,7 +9,7 @@ import { Actions, Form, Reading, Row, Section } from "../settings/parts.js"
 import { allStickers, StickerPicture, type Pack } from "../settings/Stickers.js"
 import settings from "../settings/Settings.module.css"
 import { useLoad } from "../settings/useLoad.js"
-import { Button, Confirm, Dialog, Empty, Field, toast } from "../ui/index.js"
+import { Button, Confirm, Dialog, Empty, Field, IconButton, toast } from "../ui/index.js"
 import s from "./Admin.module.css"
 import { Page, Refusal } from "./parts.js"
 import { nameFrom, namesFrom } from "./stickerNames.js"
@@ -47,8 +47,8 @@ export function StickerPacks() {
           </>
         )}
       </Reading>
-      {doing === "pack" && <NewPack onClose={() => setDoing(undefined)} onDone={done} />}
-      {doing === "emoji" && <NewEmoji onClose={() => setDoing(undefined)} onDone={done} />}
+      {doing === "pack" && <NewPack there={(all.data?.packs ?? []).map((p) => p.name ?? "")} onClose={() => setDoing(undefined)} onDone={done} />}
+      {doing === "emoji" && <NewEmoji there={(all.data?.emoji ?? []).map((e) => e.name ?? "")} onClose={() => setDoing(undefined)} onDone={done} />}
       <Confirm open={going !== undefined} onClose={() => setGoing(undefined)} danger title={going === undefined ? "" : "pack" in going ? t`Withdraw ${going.pack.title ?? ""}?` : t`Withdraw :${going.emoji}:?`} action={t({ context: "take down", message: "Withdraw" })}
         onConfirm={async () => {
           if (going === undefined) return
@@ -63,7 +63,8 @@ export function StickerPacks() {
   )
 }
 
-function NewPack({ onClose, onDone }: { onClose: () => void; onDone: () => void }) {
+/** A new pack: one of a name that is `there` would take the place of that one, with all its pictures. */
+function NewPack({ there, onClose, onDone }: { there: readonly string[]; onClose: () => void; onDone: () => void }) {
   const { t } = useLingui()
   const call = useCall()
   const input = useRef<HTMLInputElement>(null)
@@ -77,21 +78,22 @@ function NewPack({ onClose, onDone }: { onClose: () => void; onDone: () => void 
     onDone()
   })
   const errors = useFieldErrors(save.error, "title", "name")
+  const taken = there.includes(nameFrom(title))
   return (
     <Dialog open onClose={onClose} title={t`New pack of stickers`}>
       <Form onSubmit={() => void save.run()}>
-        <Field label={t`Title`} value={title} onChange={(e) => setTitle(e.currentTarget.value)} required maxLength={64} autoFocus error={errors.of("title") ?? errors.of("name")} />
-        <input ref={input} type="file" accept={kinds} multiple hidden onChange={(e) => { const chosen = [...e.currentTarget.files ?? []]; setFiles((was) => [...was, ...chosen.map((file) => ({ file, alt: nameFrom(file.name).replaceAll("_", " ") }))].slice(0, 200)); e.currentTarget.value = "" }} />
+        <Field label={t`Title`} value={title} onChange={(e) => setTitle(e.currentTarget.value)} required maxLength={64} autoFocus error={taken ? t`There is a pack of this name already. Withdraw it first.` : errors.of("title") ?? errors.of("name")} />
+        <input ref={input} type="file" accept={kinds} multiple hidden onChange={(e) => { const chosen = [...e.currentTarget.files ?? []]; setFiles((was) => [...was, ...chosen.map((file) => ({ file, alt: nameFrom(file.name).replace(/[_-]+/g, " ").trim() }))].slice(0, 200)); e.currentTarget.value = "" }} />
         <Button icon={<ImagePlus />} onClick={() => input.current?.click()}><Trans>Choose pictures</Trans></Button>
-        {files.map((f, i) => <Field key={`${f.file.name} ${i}`} label={t`What ${f.file.name} shows`} value={f.alt} onChange={(e) => { const alt = e.currentTarget.value; setFiles((was) => was.map((x, n) => (n === i ? { ...x, alt } : x))) }} required maxLength={100} hint={i === 0 ? t`Read aloud to who can’t see it.` : undefined} />)}
+        {files.map((f, i) => <Field key={`${f.file.name} ${i}`} label={t`What ${f.file.name} shows`} value={f.alt} onChange={(e) => { const alt = e.currentTarget.value; setFiles((was) => was.map((x, n) => (n === i ? { ...x, alt } : x))) }} required maxLength={100} after={<IconButton small tooltip={false} label={t`Leave out ${f.file.name}`} onClick={() => setFiles((was) => was.filter((_, n) => n !== i))}><X /></IconButton>} hint={i === 0 ? t`Read aloud to who can’t see it.` : undefined} />)}
         <Refusal error={errors.rest} />
-        <Actions><Button onClick={onClose}><Trans>Cancel</Trans></Button><Button look="primary" submit busy={save.pending} disabled={files.length === 0 || title.trim() === ""}><Trans>Create pack</Trans></Button></Actions>
+        <Actions><Button onClick={onClose}><Trans>Cancel</Trans></Button><Button look="primary" submit busy={save.pending} disabled={files.length === 0 || title.trim() === "" || taken}><Trans>Create pack</Trans></Button></Actions>
       </Form>
     </Dialog>
   )
 }
 
-function NewEmoji({ onClose, onDone }: { onClose: () => void; onDone: () => void }) {
+function NewEmoji({ there, onClose, onDone }: { there: readonly string[]; onClose: () => void; onDone: () => void }) {
   const { t } = useLingui()
   const call = useCall()
   const input = useRef<HTMLInputElement>(null)
@@ -103,14 +105,15 @@ function NewEmoji({ onClose, onDone }: { onClose: () => void; onDone: () => void
     onDone()
   })
   const errors = useFieldErrors(save.error, "name")
+  const taken = there.includes(name)
   return (
     <Dialog open onClose={onClose} title={t`New emoji`} size="s">
       <Form onSubmit={() => void save.run()}>
         <input ref={input} type="file" accept={kinds} hidden onChange={(e) => { const f = e.currentTarget.files?.[0]; setFile(f); if (f !== undefined && name === "") setName(nameFrom(f.name)); e.currentTarget.value = "" }} />
         <Button icon={<ImagePlus />} onClick={() => input.current?.click()}>{file === undefined ? t`Choose a picture` : file.name}</Button>
-        <Field label={t`Name`} value={name} onChange={(e) => setName(e.currentTarget.value.toLowerCase())} required maxLength={32} pattern="[a-z0-9_+\-]{1,32}" spellCheck={false} autoCapitalize="none" hint={t`Typed between colons. Letters a to z, digits, _ + -.`} error={errors.of("name")} />
+        <Field label={t`Name`} value={name} onChange={(e) => setName(e.currentTarget.value.toLowerCase())} required maxLength={32} pattern="[a-z0-9_+\-]{1,32}" spellCheck={false} autoCapitalize="none" hint={t`Typed between colons. Letters a to z, digits, _ + -.`} error={taken ? t`There is an emoji of this name already. Withdraw it first.` : errors.of("name")} />
         <Refusal error={errors.rest} />
-        <Actions><Button onClick={onClose}><Trans>Cancel</Trans></Button><Button look="primary" submit busy={save.pending} disabled={file === undefined || name === ""}><Trans>Create emoji</Trans></Button></Actions>
+        <Actions><Button onClick={onClose}><Trans>Cancel</Trans></Button><Button look="primary" submit busy={save.pending} disabled={file === undefined || name === "" || taken}><Trans>Create emoji</Trans></Button></Actions>
       </Form>
     </Dialog>
   )

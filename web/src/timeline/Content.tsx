@@ -9,6 +9,7 @@ import { lengthOf } from "./format.js"
 import type { MediaPlace } from "./media.js"
 import { Picture } from "./Picture.js"
 import { Preview } from "./Preview.js"
+import { useStickers } from "./stickers.js"
 import { Text } from "./Text.js"
 import s from "./Content.module.css"
 
@@ -23,6 +24,8 @@ const Merged = later(() => import("./Merged.js").then((m) => m.Merged))
 const Poll = later(() => import("./Poll.js").then((m) => m.Poll))
 
 export const placeOf = (m: Message, id: string): MediaPlace => ({ id, conversation: m.conversation, seq: m.seq })
+
+type StickerBody = Extract<Body, { t: "sticker" }>
 
 /** What a message says, by the type of its content (SPEC §11.2). */
 export const Content = memo(function Content({ message: m, text }: { message: Message; text: string }) {
@@ -57,7 +60,7 @@ function BodyNode({ m, body }: { m: Message; body: Body }): ReactNode {
     case "poll":
       return <Poll message={m} body={body.poll} />
     case "sticker":
-      return <Sticker m={m} alt={body.alt} />
+      return <Sticker m={m} body={body} />
     case "unknown":
       return <p className={s.unknown}>{m.type === "unreadable" ? <Trans>This message can’t be read.</Trans> : body.fallback}</p>
   }
@@ -104,9 +107,18 @@ function Video({ m, about }: { m: Message; about: About }) {
   )
 }
 
-function Sticker({ m, alt }: { m: Message; alt: string }) {
+const most = { width: 168, height: 168 }
+
+function Sticker({ m, body }: { m: Message; body: StickerBody }) {
   const media = m.media[0]
-  if (media === undefined) return <p className={s.unknown}>{alt}</p>
-  const size = shownSize(media.width ?? 0, media.height ?? 0, { width: 168, height: 168 })
-  return <Picture place={placeOf(m, media.id)} {...size} blurhash="" alt={alt} thumbnail={false} />
+  if (media === undefined) return <OwnSticker body={body} />
+  return <Picture place={placeOf(m, media.id)} {...shownSize(media.width ?? 0, media.height ?? 0, most)} blurhash="" alt={body.alt} thumbnail={false} />
+}
+
+/** The server puts the picture into the entry, which the device that sent it is not told: there it is that of the list, and its words where it is in no list any more. */
+function OwnSticker({ body: { pack, name, alt } }: { body: StickerBody }) {
+  const { packs } = useStickers()
+  const media = packs.find((p) => p.name === pack)?.stickers?.find((x) => x.name === name)?.media
+  if (media?.id === undefined) return <p className={s.unknown}>{alt}</p>
+  return <Picture place={{ id: media.id, conversation: "", seq: 0 }} {...shownSize(media.width ?? 0, media.height ?? 0, most)} blurhash="" alt={alt} thumbnail={false} />
 }

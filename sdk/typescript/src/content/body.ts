@@ -44,7 +44,7 @@ export type Body =
   | { t: "card"; user: string; name: string }
   | { t: "merged"; merged: MergedBody }
   | { t: "poll"; poll: PollBody }
-  | { t: "sticker"; alt: string }
+  | { t: "sticker"; alt: string; pack: string; name: string }
   | { t: "unknown"; fallback: string }
 
 const isText = (v: unknown): v is string => typeof v === "string"
@@ -84,7 +84,7 @@ function read(m: Pick<Message, "type" | "text" | "fallback" | "media">): Body | 
     case "poll":
       return poll(o)
     case "sticker":
-      return { t: "sticker", alt: m.fallback }
+      return { t: "sticker", alt: m.fallback, pack: text(o["pack"]), name: text(o["name"]) }
     default:
       return undefined
   }
