@@ -72,6 +72,7 @@ check_test() {
 	python websockets || want "Python's websockets" "python3 python3-websockets" "examples/python is a client"
 	here chromium || here chromium-browser || here google-chrome || here chromium-headless-shell || want Chromium chromium "the web app is driven in it"
 	here firefox-esr || here firefox || want Firefox "$(firefox_package)" "the SDK in TypeScript is tested in it as well"
+	here openssl || want openssl openssl "the push service of test/web has a certificate of its own"
 	here npm || want Node "nodejs npm" "the SDK in TypeScript and the web app are tested with it"
 	python "ensurepip, venv" || want "Python's venv" python3-venv "test/clients makes a virtual environment"
 	[ -n "$packages" ] || return 0

@@ -1,14 +1,16 @@
 // What a push does in a real service worker (SPEC §14): the worker is given payloads as Chromium gives it those that it
-// decrypted. (That the server's bodies decrypt: internal/push TestVectorOfRFC8291 and test/e2e TestPush.)
+// decrypted; in the last test those that the server sent to the subscription that the app made.
 import assert from "node:assert/strict"
 import { after, before, test } from "node:test"
 import { Browser } from "./browser.mjs"
-import { logIn } from "./people.mjs"
+import { dm, logIn, message as shownMessage } from "./people.mjs"
+import { PushService, subscribed } from "./pushservice.mjs"
 import { Server, until } from "./server.mjs"
 
-let server, browser
+let server, browser, service
 before(async () => {
-  server = await Server.open(["accounts.dm_policy=everyone"])
+  service = await PushService.open()
+  server = await Server.open(["accounts.dm_policy=everyone", "push.allow=127.0.0.0/8", "push.wait=2s", "push.contact=mailto:a@example.com"], { SSL_CERT_FILE: service.certificate })
   browser = await Browser.open()
 })
 after(async () => {
@@ -16,13 +18,17 @@ after(async () => {
   if (browser) browser.faults = browser.faults.filter((f) => !f.includes("Push API in incognito mode"))
   await browser?.close()
   await server?.stop()
+  await service?.close()
 })
 
 /** Logs in, in a page whose service worker runs; push(data) gives the worker a payload, shown() is what it shows. */
-async function wokenPage(username) {
+async function wokenPage(username, subscription) {
   const context = await browser.profile()
+  if (subscription !== undefined) await context.addInitScript(subscribed, subscription)
   await context.grantPermissions(["notifications"], { origin: server.url })
   const page = await context.newPage()
+  const sent = [] // what it sends to the server
+  page.on("websocket", (ws) => ws.on("framesent", ({ payload }) => sent.push(payload)))
   const cdp = await context.newCDPSession(page)
   let registrationId
   cdp.on("ServiceWorker.workerRegistrationUpdated", ({ registrations }) => (registrationId = registrations.find((r) => !r.isDeleted)?.registrationId ?? registrationId))
@@ -32,10 +38,10 @@ async function wokenPage(username) {
   await until("the worker is known", () => registrationId)
   const push = (data) => cdp.send("ServiceWorker.deliverPushMessage", { origin: server.url, registrationId, data: typeof data === "string" ? data : JSON.stringify(data) })
   const shown = () => page.evaluate(async () => {
-    const r = await navigator.serviceWorker.ready
+    const r = await navigator.serviceWorker.getRegistration("/")
     return (await r.getNotifications()).map((n) => ({ title: n.title, body: n.body, tag: n.tag, seq: n.data.seq }))
   })
-  return { context, page, push, shown }
+  return { context, page, push, shown, sent }
 }
 
 test("a push is shown, a newer one takes its place, a read elsewhere takes it away, a click opens it", async () => {
@@ -97,4 +103,59 @@ test("a notification of what was read while a page was there is taken away", asy
   })
   await server.call("MessageService/MarkRead", { conversation: chat, seq }, dan.token)
   await until("it is taken away", async () => (await shown()).length === 0)
+})
+
+test("what the server sends is decrypted with the subscription's keys, shown by the worker, and opened by a click; none of what is muted or was received", async () => {
+  const [eve, fay, gil] = [await server.register("eve", "Eve"), await server.register("fay", "Fay"), await server.register("gil", "Gil")]
+  const [chat, other] = [dm(eve.user, fay.user), dm(fay.user, gil.user)]
+  const says = async (who, conversation, text) => Number((await server.call("MessageService/SendMessage", { conversation, content: { type: "text", text } }, who.token)).seq)
+  /** Resolves with all that was pushed since n, once there is something. */
+  const pushed = async (n) => {
+    await until("the server pushes", () => service.told.length > n, 20_000).catch((e) => assert.fail(`${e.message}; refused: ${service.wrong}`))
+    return service.told.slice(n).map(({ text }) => JSON.parse(text)).map(({ type, conversation, seq, name, text, more }) => ({ type, conversation, seq: Number(seq), name, text, more: more ?? 0 }))
+  }
+  const { context, page, push, shown, sent } = await wokenPage("fay", service.subscription)
+  const { key } = await server.call("PushService/GetPushKey", {}, fay.token)
+  await page.waitForFunction((key) => globalThis.pushKey === key, key)
+
+  // Received by the app: nobody is woken for it. Then the app is closed; another page of the server stays.
+  const received = await says(eve, chat, "while she looks")
+  const acknowledges = (frame) => [chat, `"received":`, `"${received}"`].every((part) => String(frame).includes(part))
+  await until("the app acknowledges it", () => sent.some(acknowledges)).catch((e) => assert.fail(`${e.message}: ${sent}`))
+  await page.goto(`${server.url}/api/docs`)
+  const muted = await says(gil, other, "to be muted")
+  const first = await pushed(0)
+  assert.deepEqual(first, [{ type: "message", conversation: other, seq: muted, name: "Gil", text: "to be muted", more: 0 }])
+
+  await server.call("MessageService/SetMyState", { conversation: other, mutedUntilMs: String(Date.now() + 3_600_000) }, fay.token)
+  await says(gil, other, "muted")
+  const seq = await says(eve, chat, "the geese are back")
+  assert.deepEqual(await pushed(1), [{ type: "message", conversation: chat, seq, name: "Eve", text: "the geese are back", more: 0 }], "none of the muted one, none of what was received")
+  assert.equal(service.told[1].key, key, "signed with the key for which the app subscribed")
+
+  const isShown = () => until("it is shown", async () => {
+    await push(service.told[1].text)
+    return await until("soon", async () => (await shown()).length === 1, 2000).catch(() => false) // DevTools give none to a worker that just starts
+  }, 20_000)
+  await isShown()
+  assert.deepEqual(await shown(), [{ title: "Eve", body: "the geese are back", tag: `c:${chat}`, seq }])
+
+  // No window of the app is open, so it opens one (which a browser allows to a person's click alone, so that here it says where).
+  const [worker] = context.serviceWorkers()
+  const click = () => worker.evaluate(async () => {
+    const [notification] = await self.registration.getNotifications()
+    self.dispatchEvent(new NotificationEvent("notificationclick", { notification }))
+  })
+  await worker.evaluate(() => (self.clients.openWindow = async (path) => ((self.opened = path), null)))
+  await click()
+  await until("a window is opened", () => worker.evaluate((path) => self.opened === path, `/c/${chat}`))
+  await isShown()
+
+  // A window of the app that is loading yet, and does not hear what it is told.
+  const app = await context.newPage()
+  await app.goto(server.url)
+  await click()
+  await app.waitForURL((u) => decodeURIComponent(u.pathname) === `/c/${chat}`)
+  await shownMessage(app, "the geese are back").waitFor()
+  await until("the click takes it away", async () => (await shown()).length === 0)
 })

@@ -11,10 +11,14 @@ const binary = fileURLToPath(new URL("../../bin/skein", import.meta.url))
 
 /** Runs the server until stop(). kill() ends it as a crash does; start() starts it again on the same data and port. */
 export class Server {
-  /** @param settings KEY=VALUE, as `serve --set` takes them, or what gives them for the server's address */
-  static async open(settings = []) {
+  /**
+   * @param settings KEY=VALUE, as `serve --set` takes them, or what gives them for the server's address
+   * @param env what its environment has besides
+   */
+  static async open(settings = [], env = {}) {
     assert.ok(existsSync(binary), "bin/skein is not there: make build")
     const s = new Server()
+    s.env = env
     s.data = mkdtempSync(join(tmpdir(), "skein-web-"))
     s.address = `127.0.0.1:${await freePort()}`
     s.url = `http://${s.address}`
@@ -25,7 +29,7 @@ export class Server {
 
   async start() {
     const sets = this.settings.flatMap((kv) => ["--set", kv])
-    const p = spawn(binary, ["serve", "--data", this.data, "--http", this.address, "--admin", "127.0.0.1:0", ...sets], { stdio: ["ignore", "pipe", "pipe"] })
+    const p = spawn(binary, ["serve", "--data", this.data, "--http", this.address, "--admin", "127.0.0.1:0", ...sets], { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...this.env } })
     this.process = p
     this.ended = new Promise((done) => p.once("exit", done))
     let said = ""

@@ -54,7 +54,10 @@ export function hearWorker(open: (path: string) => void, subscribe: () => void):
   if (!("serviceWorker" in navigator)) return () => undefined
   const hear = (e: MessageEvent): void => {
     const m = e.data as { type?: string; path?: string } | null
-    if (m?.type === "skein.open" && /^\/c\/[A-Za-z0-9_:-]{1,200}$/.test(m.path ?? "")) open(m.path ?? "")
+    if (m?.type === "skein.open" && /^\/c\/[A-Za-z0-9_:-]{1,200}$/.test(m.path ?? "")) {
+      open(m.path ?? "")
+      e.ports[0]?.postMessage(true)
+    }
     if (m?.type === "skein.subscribe") subscribe()
     if (m?.type === "skein.seen") {
       const at = decodeURIComponent(location.pathname)

@@ -3,6 +3,8 @@
  * was read elsewhere is taken away. Nothing is shown of a conversation that is open before the user's eyes.
  */
 
+import { apart } from "./apart.js"
+
 declare const self: ServiceWorkerGlobalScope
 
 interface Told {
@@ -85,20 +87,23 @@ async function arrived(m: Told): Promise<void> {
   } as NotificationOptions)
 }
 
-const windows = (): Promise<readonly WindowClient[]> => self.clients.matchAll({ type: "window", includeUncontrolled: true })
+/** The app's windows. Others of the origin, as a file or the API's documents, would not answer to what they are told. */
+const windows = async (): Promise<readonly WindowClient[]> =>
+  (await self.clients.matchAll({ type: "window", includeUncontrolled: true })).filter((c) => !apart.test(new URL(c.url).pathname))
 
 /** Whether a conversation is open before the user's eyes. The pages say so: the address that a worker sees is the one a page began with. */
 async function isSeen(conversation: string): Promise<boolean> {
-  const answers = await Promise.all((await windows()).map((c) => asked(c, pathOf(conversation))))
+  const answers = await Promise.all((await windows()).map((c) => asked(c, { type: "skein.seen", path: pathOf(conversation) })))
   return answers.includes(true)
 }
 
-function asked(c: WindowClient, path: string): Promise<boolean> {
+/** Whether the page says yes. One that stands still, or that is loading yet, says nothing. */
+function asked(c: WindowClient, what: { type: string; path: string }): Promise<boolean> {
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel()
-    setTimeout(() => resolve(false), 1500) // a page that stands still shows nothing new
+    setTimeout(() => resolve(false), 1500)
     port1.onmessage = (e) => resolve(e.data === true)
-    c.postMessage({ type: "skein.seen", path }, [port2])
+    c.postMessage(what, [port2])
   })
 }
 
@@ -111,8 +116,9 @@ async function open(conversation: string): Promise<void> {
     await self.clients.openWindow(path)
     return
   }
-  one.postMessage({ type: "skein.open", path })
-  await one.focus().catch(() => undefined) // a browser may not let it
+  const focused = one.focus().catch(() => undefined) // a browser may not let it
+  if (!(await asked(one, { type: "skein.open", path }))) await one.navigate(path).catch(() => undefined)
+  await focused
 }
 
 /** One after the other, as they came: what closes a notification never overtakes what shows it. */

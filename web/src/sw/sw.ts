@@ -4,6 +4,8 @@
  * in its cache. What arrives by push is in push.ts.
  */
 
+import { apart } from "./apart.js"
+
 declare const self: ServiceWorkerGlobalScope
 /** The files of this version, and its name; put here by the build. */
 declare const __FILES__: readonly string[]
@@ -14,9 +16,6 @@ const cacheName = prefix + __VERSION__
 const page = "/"
 /** Versions whose files are kept: this one, and the one that an open page may still be of. */
 const versions = 2
-
-/** Paths that are the server's, not the app's; internal/webapp has the same list. */
-const apart = /^\/(api|ws|media|export|docs|claim|login\/callback|livez|readyz|metrics)(\/|$)/
 
 self.addEventListener("install", (e) => {
   e.waitUntil(
@@ -51,5 +50,3 @@ async function kept(path: string, request: Request): Promise<Response> {
   const own = await (await caches.open(cacheName)).match(path)
   return own ?? (await caches.match(path)) ?? fetch(request)
 }
-
-export {}
