@@ -1,7 +1,9 @@
 import type { EditOptions, Method, MyStateChange, Request, Response, Thread } from "./chat.js"
 import { entryFrom } from "./codec.js"
+import { fromUuid, toUuid } from "./ids.js"
+import { saidOf, timeOf } from "./later.js"
 import { messageOf, type Message } from "./message.js"
-import { sendOf } from "./sendform.js"
+import { sendOf, type SendOptions } from "./sendform.js"
 import type { MyState } from "./wire.js"
 
 /** What the answer of a call means for what is kept here; its push may get lost, or not tell it. */
@@ -48,6 +50,24 @@ export abstract class Actions {
   async threads(cursor = "", limit = 50, signal?: AbortSignal): Promise<{ threads: Thread[]; next: string }> {
     const r = await this.ask("skein.v1.MessageService/ListThreads", { conversation: this.id, limit, cursor }, signal)
     return { threads: (r.threads ?? []).map((t) => this.ofThread(t)), next: r.next ?? "" }
+  }
+
+  /**
+   * Has the server send a message at a time (Unix ms), also when no device of the user's is there then: at most 100 of
+   * a user, up to 366 days ahead; a time that is over means at once. Resolves with the id that the message has; every
+   * try has the same one, so one whose answer was lost makes no second message.
+   */
+  async sendLater(atMs: number, text: string, o: SendOptions = {}): Promise<string> {
+    const s = sendOf(this.id, text, o)
+    const id = s.id ?? this.newId()
+    await this.ask("skein.v1.MessageService/ScheduleMessage", { message: saidOf({ ...s, id }), atMs: timeOf(atMs) }, o.signal)
+    return toUuid(id)
+  }
+
+  /** Gives a scheduled message of this conversation other words, all of them, and another time where one is given. From its time on it is `too_late`. */
+  async changeLater(id: string, text: string, o: Omit<SendOptions, "id"> = {}, atMs?: number): Promise<void> {
+    const message = saidOf(sendOf(this.id, text, o))
+    await this.ask("skein.v1.MessageService/ChangeScheduled", { id: fromUuid(id), message, ...(atMs === undefined ? {} : { atMs: timeOf(atMs) }) }, o.signal)
   }
 
   /** Takes back a message: its author within the deployment's window, or a group's admin. */

@@ -1,6 +1,7 @@
 import type { paths } from "./api_gen.js"
 import type { CallOptions } from "./call.js"
 import type { EventMap, Unsubscribe } from "./events.js"
+import type { Scheduled } from "./later.js"
 import type { Message } from "./message.js"
 import type { SendOptions } from "./sendform.js"
 import type { StateSnapshot, Summary, View } from "./view.js"
@@ -70,6 +71,12 @@ export interface ChatClient {
   retry(id: string, signal?: AbortSignal): Promise<Message>
   /** Forgets a failed message, or a pending one that certainly did not leave: `may_be_sent` if that is not certain. */
   discard(id: string): Promise<void>
+  /** The user's messages that are to be sent later, by their time, and those that failed then. The event `account` of the type SCHEDULED_CHANGED tells that they are others. */
+  scheduled(signal?: AbortSignal): Promise<Scheduled[]>
+  /** Gives a scheduled message another time, Unix ms. From its time on that is `too_late`. */
+  moveScheduled(id: string, atMs: number): Promise<void>
+  /** Removes a scheduled message. From its time on that is `too_late`, and `not_found` once it was sent. */
+  cancelScheduled(id: string): Promise<void>
   /** Asks for `presence` of these users instead of those before. */
   watchPresence(users: readonly string[]): Promise<void>
   /** The program is in the background, or back: it gets everything but presence, and does not make its user present. */
@@ -87,6 +94,10 @@ export interface ChatConversation {
   send(text: string, o?: SendOptions): Promise<Message>
   /** Resolves once the message is in the store: from then on it is sent, also after a restart. */
   post(text: string, o?: SendOptions): Promise<{ id: string; stored: Promise<Message> }>
+  /** Has the server send it at a time (Unix ms), whether or not a device is there then; resolves with the id that the message has. */
+  sendLater(atMs: number, text: string, o?: SendOptions): Promise<string>
+  /** Gives a scheduled message other words, all of them, and another time where one is given. From its time on it is `too_late`. */
+  changeLater(id: string, text: string, o?: Omit<SendOptions, "id">, atMs?: number): Promise<void>
   /** Has the messages that are in the store read into `messages`; subscribing does so, too. */
   load(): Promise<void>
   /** Moves the read mark to seq; without it, to the last one that is here. It never goes back. */

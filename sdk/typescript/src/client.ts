@@ -8,6 +8,7 @@ import { Core } from "./core.js"
 import { SkeinError, invalid } from "./errors.js"
 import { Events, type EventMap, type Unsubscribe } from "./events.js"
 import { fromUuid } from "./ids.js"
+import { cancelScheduled, listScheduled, moveScheduled, type Scheduled } from "./later.js"
 import type { Message } from "./message.js"
 import type { ClientOptions } from "./options.js"
 import { discard, outboxMessages, retry } from "./outbox.js"
@@ -132,6 +133,21 @@ export class Client implements ChatClient {
    */
   async call<M extends Method>(method: M, request: Request<M>, o: CallOptions = {}): Promise<Response<M>> {
     return (await call(this.k, method, request as object, o)) as Response<M>
+  }
+
+  /** The user's messages that are to be sent later, by their time, and those that failed then. */
+  scheduled(signal?: AbortSignal): Promise<Scheduled[]> {
+    return listScheduled(this, signal)
+  }
+
+  /** Gives a scheduled message another time. */
+  moveScheduled(id: string, atMs: number): Promise<void> {
+    return moveScheduled(this, id, atMs)
+  }
+
+  /** Removes a scheduled message. */
+  cancelScheduled(id: string): Promise<void> {
+    return cancelScheduled(this, id)
   }
 
   /** Asks for `presence` of these users instead of those before; repeated after every reconnect. */

@@ -180,8 +180,8 @@ function Writing({ conversation, thread }: { conversation: string; thread: numbe
   useDropOnPage(attach, setOver, thread === 0)
   const later = useMemo<Later | undefined>(() => {
     const said = draft.text.trim()
-    return said === "" ? undefined : { conversation, content: { type: "text", text: said }, ...(reply === undefined ? {} : { replyTo: String(reply.seq) }), ...(thread === 0 ? {} : { thread: String(thread) }), ...content(said) }
-  }, [draft.text, conversation, reply, thread, content])
+    return said === "" ? undefined : { text: said, options: { ...(reply === undefined ? {} : { replyTo: reply.seq }), ...(thread === 0 ? {} : { thread }), ...content(said) } }
+  }, [draft.text, reply, thread, content])
   const empty = text.trim() === ""
 
   return (

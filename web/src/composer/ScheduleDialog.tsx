@@ -1,15 +1,17 @@
 import { useCallback, useEffect, useState } from "react"
 import { Trans, useLingui } from "@lingui/react/macro"
 import { Trash2 } from "lucide-react"
-import type { Request, Response } from "@skein-im/client"
+import type { Scheduled, SendOptions } from "@skein-im/client"
 import { useClient, useEvent } from "@skein-im/react"
 import { Button, Dialog, ErrorNote, Field, IconButton, Tag, toast, useWhy } from "../ui/index.js"
 import { momentOf } from "../timeline/format.js"
 import { plain } from "@skein-im/client/content"
 import s from "./Schedule.module.css"
 
-type Scheduled = NonNullable<Response<"skein.v1.MessageService/ListScheduled">["scheduled"]>[number]
-export type Later = NonNullable<Request<"skein.v1.MessageService/ScheduleMessage">["message"]>
+export interface Later {
+  text: string
+  options: SendOptions
+}
 
 /** A time as an input of a date and time has it, in the user's own zone. */
 function inputOf(ms: number): string {
@@ -32,7 +34,7 @@ export function ScheduleDialog({ conversation, message, onClose, onDone }: { con
     setBusy(true)
     setError(undefined)
     try {
-      await client.call("skein.v1.MessageService/ScheduleMessage", { message, atMs: String(atMs) })
+      await client.conversation(conversation).sendLater(atMs, message.text, message.options)
       toast(t`It will be sent ${momentOf(atMs)}`)
       onDone()
     } catch (e) {
@@ -69,9 +71,9 @@ function Waiting({ conversation }: { conversation: string }) {
   const [all, setAll] = useState<readonly Scheduled[] | undefined>(undefined)
   const [error, setError] = useState<unknown>(undefined)
   const read = useCallback(() => {
-    client.call("skein.v1.MessageService/ListScheduled", { limit: 100 }).then((r) => {
+    client.scheduled().then((found) => {
       setError(undefined)
-      setAll((r.scheduled ?? []).filter((x) => x.message?.conversation === conversation))
+      setAll(found.filter((x) => x.message.conversation === conversation))
     }, setError)
   }, [client, conversation])
   useEffect(read, [read])
@@ -80,16 +82,16 @@ function Waiting({ conversation }: { conversation: string }) {
   })
   if (error !== undefined) return <ErrorNote error={error} onRetry={read} />
   if (all === undefined || all.length === 0) return all === undefined ? null : <p className={s.none}><Trans>No scheduled messages in this conversation.</Trans></p>
-  const cancel = (x: Scheduled): void => void client.call("skein.v1.MessageService/CancelScheduled", { id: x.message?.id ?? "" }).then(read, (e: unknown) => toast(why(e), { tone: "error" }))
+  const cancel = (x: Scheduled): void => void client.cancelScheduled(x.id).then(read, (e: unknown) => toast(why(e), { tone: "error" }))
   return (
     <section>
       <h3 className={s.head}><Trans>Waits to be sent here</Trans></h3>
       <ul className={s.list}>
         {all.map((x) => (
-          <li key={x.message?.id} className={s.one}>
+          <li key={x.id} className={s.one}>
             <span className={s.words}>
-              <span>{x.message?.content?.type === "text" ? plain(x.message.content.text ?? "") : x.message?.content?.fallback}</span>
-              <small>{momentOf(Number(x.atMs ?? 0))} {x.state === "SCHEDULED_STATE_FAILED" && <Tag tone="danger">{x.error?.message ?? t`not sent`}</Tag>}</small>
+              <span>{x.message.content.type === "text" ? plain(x.message.content.text ?? "") : x.message.content.fallback}</span>
+              <small>{momentOf(x.atMs)} {x.state === "failed" && <Tag tone="danger">{x.error?.message ?? t`not sent`}</Tag>}</small>
             </span>
             <IconButton label={t`Don’t send`} onClick={() => cancel(x)}><Trash2 /></IconButton>
           </li>

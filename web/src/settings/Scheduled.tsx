@@ -1,5 +1,5 @@
 import { Trans, useLingui } from "@lingui/react/macro"
-import { SkeinError, type Response } from "@skein-im/client"
+import { SkeinError, type Scheduled as One } from "@skein-im/client"
 import { useAction, useClient, useConversation, useEvent } from "@skein-im/react"
 import { CalendarClock, Pencil, Trash2 } from "lucide-react"
 import { useState } from "react"
@@ -12,24 +12,13 @@ import { useFieldErrors } from "./fields.js"
 import { Actions, Form, Page, Reading, Row, Section } from "./parts.js"
 import { useLoad } from "./useLoad.js"
 
-type One = NonNullable<Response<"skein.v1.MessageService/ListScheduled">["scheduled"]>[number]
-
 /** Messages that are sent later. */
 export function Scheduled() {
   const { t } = useLingui()
   const client = useClient()
   const [changing, setChanging] = useState<One | undefined>(undefined)
   const [cancelling, setCancelling] = useState<One | undefined>(undefined)
-  const all = useLoad(async (signal) => {
-    const found: One[] = []
-    let cursor = ""
-    do {
-      const page = await client.call("skein.v1.MessageService/ListScheduled", { cursor }, { signal })
-      found.push(...(page.scheduled ?? []))
-      cursor = page.next ?? ""
-    } while (cursor !== "")
-    return found
-  })
+  const all = useLoad((signal) => client.scheduled(signal))
   useEvent("account", ({ type }) => {
     if (type === "SCHEDULED_CHANGED") all.reload()
   })
@@ -38,12 +27,12 @@ export function Scheduled() {
       <Reading of={all}>
         {(list) => list.length === 0
           ? <Empty icon={<CalendarClock />} title={t`Nothing is scheduled`}><Trans>To schedule a message, press and hold the send button, or right-click it.</Trans></Empty>
-          : <Section>{list.map((one) => <Line key={one.message?.id} of={one} onChange={() => setChanging(one)} onCancel={() => setCancelling(one)} />)}</Section>}
+          : <Section>{list.map((one) => <Line key={one.id} of={one} onChange={() => setChanging(one)} onCancel={() => setCancelling(one)} />)}</Section>}
       </Reading>
       {changing !== undefined && <Change of={changing} onClose={() => setChanging(undefined)} onDone={all.reload} />}
       <Confirm open={cancelling !== undefined} onClose={() => setCancelling(undefined)} danger action={t`Don’t send`} title={t`Don’t send this message?`}
         onConfirm={async () => {
-          await client.call("skein.v1.MessageService/CancelScheduled", { id: cancelling?.message?.id ?? "" })
+          if (cancelling !== undefined) await client.cancelScheduled(cancelling.id)
           all.reload()
         }}>
         {shortOf(cancelling)}
@@ -52,23 +41,23 @@ export function Scheduled() {
   )
 }
 
-const shortOf = (one: One | undefined): string => one?.message?.content?.fallback || (one?.message?.content?.type === "text" ? one.message.content.text ?? "" : "") || (one?.message?.content?.type ?? "")
+const shortOf = (one: One | undefined): string => one?.message.content.fallback || (one?.message.content.type === "text" ? one.message.content.text ?? "" : "") || (one?.message.content.type ?? "")
 
 function Line({ of, onChange, onCancel }: { of: One; onChange: () => void; onCancel: () => void }) {
   const { t } = useLingui()
   const why = useWhy()
   const client = useClient()
-  const conversation = of.message?.conversation ?? ""
+  const conversation = of.message.conversation
   const c = useConversation(conversation)
   const other = conversation.startsWith("dm:") ? conversation.split(":").slice(1).find((u) => u !== client.user) ?? client.user : undefined
   const peer = useName(other)
   const name = other === undefined ? c?.title || t`Group` : other === client.user ? t`Saved messages` : peer
-  const at = momentOf(Number(of.atMs ?? 0))
-  const failed = of.state === "SCHEDULED_STATE_FAILED"
-  const reason = failed ? why(new SkeinError({ code: of.error?.code ?? "internal", message: of.error?.message ?? "" })) : ""
+  const at = momentOf(of.atMs)
+  const failed = of.state === "failed"
+  const reason = failed ? why(of.error ?? new SkeinError({ code: "internal" })) : ""
   return (
     <Row icon={<CalendarClock />} title={shortOf(of)} about={<><Link href={`/c/${conversation}`}><bdi>{name}</bdi></Link> · {at}{failed && <> · {reason}</>}</>}
-      tag={failed ? <Tag tone="danger"><Trans>Not sent</Trans></Tag> : of.state === "SCHEDULED_STATE_SENDING" ? <Tag><Trans>Sending</Trans></Tag> : undefined}>
+      tag={failed ? <Tag tone="danger"><Trans>Not sent</Trans></Tag> : of.state === "sending" ? <Tag><Trans>Sending</Trans></Tag> : undefined}>
       <IconButton label={t`Change`} onClick={onChange}><Pencil /></IconButton>
       <IconButton label={t`Don’t send`} onClick={onCancel}><Trash2 /></IconButton>
     </Row>
@@ -78,14 +67,14 @@ function Line({ of, onChange, onCancel }: { of: One; onChange: () => void; onCan
 function Change({ of, onClose, onDone }: { of: One; onClose: () => void; onDone: () => void }) {
   const { t } = useLingui()
   const client = useClient()
-  const isText = of.message?.content?.type === "text"
-  const [text, setText] = useState(of.message?.content?.text ?? "")
-  const [at, setAt] = useState(localMinute(Math.max(Number(of.atMs ?? 0), client.serverTimeMs() + 60_000)))
+  const isText = of.message.content.type === "text"
+  const [text, setText] = useState(of.message.content.text ?? "")
+  const [at, setAt] = useState(localMinute(Math.max(of.atMs, client.serverTimeMs() + 60_000)))
   const save = useAction(async () => {
     const atMs = minuteToMs(at)
     if (atMs === undefined) throw new SkeinError({ code: "invalid_argument", message: t`Choose a day and a time.`, field: "atMs" })
-    const message = isText && of.message !== undefined && text !== of.message.content?.text ? { message: { ...of.message, content: { ...of.message.content, text } } } : {}
-    await client.call("skein.v1.MessageService/ChangeScheduled", { id: of.message?.id ?? "", atMs: String(atMs), ...message })
+    const message = isText && text !== of.message.content.text ? { message: { ...of.message, content: { ...of.message.content, text } } } : {}
+    await client.call("skein.v1.MessageService/ChangeScheduled", { id: of.message.id ?? "", atMs: String(atMs), ...message })
     onDone()
     onClose()
   })

@@ -5,6 +5,7 @@ import { SkeinError, invalid } from "../errors.js"
 import { Events, type EventMap, type Unsubscribe } from "../events.js"
 import { IndexedDBStore } from "../idbstore.js"
 import { IdSource, fromUuid, randomKey } from "../ids.js"
+import { cancelScheduled, listScheduled, moveScheduled, type Scheduled } from "../later.js"
 import type { Message } from "../message.js"
 import { repeatOf } from "../methods_gen.js"
 import type { ClientOptions } from "../options.js"
@@ -373,6 +374,18 @@ export class SharedClient implements ChatClient {
     this.check()
     const key = o.key ?? (repeatOf(method) === "key" ? randomKey() : "")
     return (await this.link.ask({ call: method, request: request as object, key }, o.signal)) as Response<M>
+  }
+
+  scheduled(signal?: AbortSignal): Promise<Scheduled[]> {
+    return listScheduled(this, signal)
+  }
+
+  moveScheduled(id: string, atMs: number): Promise<void> {
+    return moveScheduled(this, id, atMs)
+  }
+
+  cancelScheduled(id: string): Promise<void> {
+    return cancelScheduled(this, id)
   }
 
   async retry(id: string, signal?: AbortSignal): Promise<Message> {

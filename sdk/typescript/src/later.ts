@@ -1,0 +1,51 @@
+import type { ChatClient, Request, Response } from "./chat.js"
+import { plainOf } from "./codec.js"
+import { SkeinError, errorOf, invalid } from "./errors.js"
+import { fromUuid, toUuid } from "./ids.js"
+import type { Send, WireError } from "./wire.js"
+
+/** A message that the server sends at a time. SPEC §4.19. */
+export interface Scheduled {
+  /** The id that the message has when it is sent. */
+  id: string
+  /** What is sent, in the JSON form of the API: numbers of 64 bits are text. */
+  message: NonNullable<Request<"skein.v1.MessageService/ScheduleMessage">["message"]>
+  /** When, Unix ms. */
+  atMs: number
+  /** sending: its time has come, it is changed and cancelled no more. failed: it was refused for good, and stays until it is changed or cancelled. */
+  state: "waiting" | "sending" | "failed"
+  /** Why it failed. */
+  error: SkeinError | undefined
+}
+
+type Wire = NonNullable<Response<"skein.v1.MessageService/ListScheduled">["scheduled"]>[number]
+const states: Partial<Record<Wire["state"], Scheduled["state"]>> = { SCHEDULED_STATE_SENDING: "sending", SCHEDULED_STATE_FAILED: "failed" }
+
+/** A message as a call tells it. */
+export function saidOf(s: Omit<Send, "id"> & { id?: string }): Scheduled["message"] {
+  return plainOf({ send: s as Send }).send as Scheduled["message"]
+}
+
+export function timeOf(atMs: number): string {
+  if (!Number.isSafeInteger(atMs)) throw invalid(`${atMs} is no time in ms`)
+  return String(atMs)
+}
+
+export async function listScheduled(c: Pick<ChatClient, "call">, signal?: AbortSignal): Promise<Scheduled[]> {
+  const all: Scheduled[] = []
+  for (let cursor = ""; ; ) {
+    const r = await c.call("skein.v1.MessageService/ListScheduled", { cursor }, signal === undefined ? {} : { signal })
+    for (const { message, atMs, state, error } of r.scheduled ?? []) {
+      all.push({ id: toUuid(message.id ?? ""), message, atMs: Number(atMs), state: states[state] ?? "waiting", error: error === undefined ? undefined : errorOf(error as WireError) })
+    }
+    if (!(cursor = r.next ?? "")) return all
+  }
+}
+
+export async function moveScheduled(c: Pick<ChatClient, "call">, id: string, atMs: number): Promise<void> {
+  await c.call("skein.v1.MessageService/ChangeScheduled", { id: fromUuid(id), atMs: timeOf(atMs) })
+}
+
+export async function cancelScheduled(c: Pick<ChatClient, "call">, id: string): Promise<void> {
+  await c.call("skein.v1.MessageService/CancelScheduled", { id: fromUuid(id) })
+}
