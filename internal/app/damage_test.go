@@ -262,13 +262,15 @@ func TestStoresOfDifferentTimes(t *testing.T) {
 // In one database the two stores come back together, unless somebody takes a part
 // of it for the whole.
 func TestHalfADatabase(t *testing.T) {
-	for empty, want := range map[string]string{
-		"TRUNCATE users CASCADE":                                 "directory (users, sessions, groups) is missing",
-		"TRUNCATE journal_heads, journal_entries, journal_marks": "journal (messages) is missing",
-		"SELECT 1": "",
-		"TRUNCATE journal_heads, journal_entries; TRUNCATE users, groups CASCADE": "",
+	const users, messages = "TRUNCATE users, groups CASCADE", "TRUNCATE journal_heads, journal_entries, journal_marks"
+	for name, c := range map[string]struct{ empty, want string }{
+		"no users":    {users, "directory (users, sessions, groups) is missing"},
+		"no messages": {messages, "journal (messages) is missing"},
+		"both":        {"SELECT 1", ""},
+		"neither":     {messages + "; " + users, ""},
 	} {
-		t.Run(want+" "+empty[:8], func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
+			empty, want := c.empty, c.want
 			url, dir, token := pgtest.Database(t), t.TempDir(), map[string]string{}
 			cfg := settings(dir)
 			cfg.Store = url
@@ -279,6 +281,8 @@ func TestHalfADatabase(t *testing.T) {
 				ok(t, err)
 			})
 			p.stop()
+			before, err := pgtest.Collect[struct{ Timeline string }](t.Context(), url, "SELECT timeline FROM journal_meta")
+			ok(t, err)
 			pgtest.Exec(t, url, empty)
 			a, err := Open(t.Context(), cfg, Options{})
 			if err == nil {
@@ -286,6 +290,22 @@ func TestHalfADatabase(t *testing.T) {
 			}
 			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 				t.Errorf("answered with %v", err)
+			}
+			if want == "" {
+				return
+			}
+			var timelines []string
+			for _, accept := range []bool{true, false, true} { // it is accepted once
+				a, err := Open(t.Context(), cfg, Options{AcceptLoss: accept})
+				ok(t, err)
+				if a.ClaimURL() != "" && strings.HasPrefix(want, "directory") {
+					t.Error("the next who reads the log may become the administrator of a server with messages")
+				}
+				timelines = append(timelines, a.journal.Timeline())
+				ok(t, a.close())
+			}
+			if timelines[0] == before[0].Timeline || timelines[1] != timelines[0] || timelines[2] != timelines[0] {
+				t.Errorf("the timeline was %s, then %q", before[0].Timeline, timelines)
 			}
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/skein-im/skein/internal/config"
 	"github.com/skein-im/skein/internal/directory"
@@ -39,6 +40,7 @@ type sharedJournal interface {
 	Known(c im.ConversationID) (im.Head, bool)
 	Pulse(ctx context.Context) (im.Place, error)
 	Empty(ctx context.Context) (bool, error)
+	BeginTimeline(ctx context.Context) (string, error)
 	Eras() im.Eras
 	Changed(ctx context.Context, since uint64, limit int) (heads []im.ParcelHead, more bool, err error)
 }
@@ -52,7 +54,7 @@ func (a *App) openStores(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	if a.cfg.Store != "" {
-		return a.openPostgres(ctx)
+		return a.openPostgres(ctx, o)
 	}
 	if err = a.data.refuseMigrated(); err != nil {
 		return err
@@ -127,7 +129,7 @@ func compareStores(journal im.Pair, d directory.Content) error {
 
 // openPostgres opens directory and journal in one database. They share the
 // connections: a third of them is the journal's, which has one writer.
-func (a *App) openPostgres(ctx context.Context) (err error) {
+func (a *App) openPostgres(ctx context.Context, o Options) (err error) {
 	for _, embedded := range []string{"directory.db", "journal"} {
 		if _, err := os.Stat(a.data.file(embedded)); err == nil && !a.data.migrated() {
 			a.log.Warn("the data directory has an embedded store, which is not used; skein migrate-store copies it", "path", a.data.file(embedded))
@@ -146,27 +148,57 @@ func (a *App) openPostgres(ctx context.Context) (err error) {
 		return err
 	}
 	a.journal, a.empty = a.shared, a.shared.Empty
-	return a.compareShared(ctx)
+	return a.compareShared(ctx, o.AcceptLoss)
 }
 
+// acceptedIn is the identity of a pair in PostgreSQL one of whose stores was lost, which
+// was accepted; the timeline that was begun then follows.
+const acceptedIn = "accepted in "
+
 // compareShared refuses a database in which one of the two stores is there without
-// the other. Others may write meanwhile: what must be there first is asked last.
-func (a *App) compareShared(ctx context.Context) error {
+// the other. Accepted, the journal goes on under a new timeline, and the two are not
+// refused again until both were there once.
+func (a *App) compareShared(ctx context.Context, accept bool) error {
+	d, missing, err := a.missingShared(ctx)
+	if err != nil {
+		return err
+	}
+	accepted := strings.HasPrefix(d.Pair.Identity, acceptedIn)
+	switch {
+	case missing == nil && !accepted:
+		return nil
+	case missing == nil:
+		return a.directory.SetPair(ctx, im.Pair{})
+	case d.Pair.Identity == acceptedIn+a.shared.Timeline():
+		return nil
+	case !accept:
+		return missing
+	}
+	a.log.Warn("a loss was accepted: what is left is served under a new timeline", "why", missing)
+	timeline, err := a.shared.BeginTimeline(ctx)
+	if err != nil {
+		return err
+	}
+	return a.directory.SetPair(ctx, im.Pair{Identity: acceptedIn + timeline})
+}
+
+// missingShared tells which of the two stores is missing, nil if none is. Others may
+// write meanwhile: what must be there first is asked last.
+func (a *App) missingShared(ctx context.Context) (d directory.Content, missing, err error) {
 	unused, err := a.shared.Empty(ctx)
 	if err != nil {
-		return err
+		return d, nil, err
 	}
-	d, err := a.directory.Content(ctx)
-	if err != nil {
-		return err
+	if d, err = a.directory.Content(ctx); err != nil {
+		return d, nil, err
 	}
 	if !unused && !d.Users {
-		return im.DirectoryMissing()
+		return d, im.DirectoryMissing(), nil
 	}
 	if unused, err = a.shared.Empty(ctx); err == nil && unused && d.Entries {
-		err = im.JournalMissing()
+		return d, im.JournalMissing(), nil
 	}
-	return err
+	return d, nil, err
 }
 
 // adminKey is the key of the integrator and the command line: of the data

@@ -109,8 +109,12 @@ func oneOrder(t *testing.T, w World) {
 }
 
 func sendRaw(r *raw, c, text string) {
+	id := freshID()
+	r.say(wire.NewClientFrame(&wire.Send{Conversation: c, Id: id[:], Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: text}}}))
+}
+
+func freshID() im.MessageID {
 	var random [10]byte
 	_, _ = rand.Read(random[:]) // never fails
-	id := im.NewMessageID(time.Now(), random)
-	r.say(wire.NewClientFrame(&wire.Send{Conversation: c, Id: id[:], Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: text}}}))
+	return im.NewMessageID(time.Now(), random)
 }

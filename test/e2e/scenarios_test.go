@@ -45,6 +45,7 @@ func scenarios() []scenario {
 		{"what a user sets for themselves", terms{}, myState},
 		{"removed and added again", terms{}, addedAgain},
 		{"two devices resume while groups are made", terms{}, newGroups},
+		{"who was away asks page by page", terms{settings: map[string]string{"groups.max_per_user": "5000"}}, resumePages},
 		{"four senders, one order", terms{}, oneOrder},
 		{"a call with a key is carried out once", terms{}, keyed},
 		{"calls with one key at the same time", terms{}, keyedAtOnce},

@@ -109,6 +109,11 @@ var edges = []Mutant{
 		Package: postgresDir, Test: "TestOneDamagedBlock",
 	},
 	{
+		Name: "accepted-loss-keeps-the-timeline", Breaks: "who accepts a loss in PostgreSQL begins a new timeline",
+		Hunks:   []Hunk{{postgresDir + "/journal.go", "\tname = newTimeline()\n", "\tname = j.Timeline()\n"}},
+		Package: appDir, Test: "TestHalfADatabase/no_users",
+	},
+	{
 		Name: "ready-without-room", Breaks: "/readyz says no while the store cannot store",
 		Hunks:   []Hunk{{appDir + "/ready.go", "\t\tif stopped != \"\" {\n\t\t\tr.Reasons = append(r.Reasons, stopped)\n\t\t}\n", "\t\t_ = stopped\n"}},
 		Package: appDir, Test: "TestFullIsNotReady",

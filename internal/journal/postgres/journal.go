@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -213,6 +214,25 @@ func (j *Journal) noteTimeline(name string) {
 		tellDropped(j.marks.drop())
 		j.wentBack("another timeline: " + name)
 	}
+}
+
+// BeginTimeline has the history go on under another timeline, in this process and, as
+// soon as it asks the database again, in every other: something that was acknowledged
+// is not there any more, and clients are to notice.
+func (j *Journal) BeginTimeline(ctx context.Context) (name string, err error) {
+	name = newTimeline()
+	err = pgx.BeginFunc(ctx, j.writers, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock(7205416021)"); err != nil { // as journal_adopt does
+			return err
+		}
+		_, err := tx.Exec(ctx, "UPDATE journal_meta SET timeline = $1", name)
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("begin a new timeline: %w", reading(err))
+	}
+	j.noteTimeline(name)
+	return name, nil
 }
 
 func (j *Journal) forget() {
