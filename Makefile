@@ -108,6 +108,8 @@ FAULTS ?= 20
 test-faults: build ## hurt a cluster FAULTS times each: kill, freeze, cut off nodes and database; exchange nodes for the next version; put older copies of a server in its place; kill its clients; needs root, about an hour
 	$(GO) run ./test/faults putback --bin bin/skein --rounds $(FAULTS)
 	$(GO) run ./test/faults sdk-killed --bin bin/skein --rounds $(FAULTS)
+	$(GO) run ./test/faults sdk-killed --postgres --bin bin/skein --rounds $(FAULTS)
+	$(GO) run ./test/faults kill --postgres --bin bin/skein --rounds $(FAULTS)
 	$(GO) run ./test/faults cluster --bin bin/skein --fault all --rounds $(FAULTS)
 
 POWERCUTS ?= 10

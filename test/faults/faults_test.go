@@ -125,16 +125,20 @@ func TestSDKKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts servers; run without -short")
 	}
-	o := testOptions(t)
-	o.rounds = 2
-	var out bytes.Buffer
-	if err := sdkKilled(t.Context(), o, &out); err != nil {
-		t.Fatalf("%v\n%s", err, &out)
+	for name, postgres := range map[string]bool{"embedded": false, "postgres": true} {
+		t.Run(name, func(t *testing.T) {
+			o := testOptions(t)
+			o.rounds, o.postgres = 2, postgres
+			var out bytes.Buffer
+			if err := sdkKilled(t.Context(), o, &out); err != nil {
+				t.Fatalf("%v\n%s", err, &out)
+			}
+			if !strings.Contains(out.String(), "every promise was kept") || !strings.Contains(out.String(), "began again") {
+				t.Errorf("the report does not say so:\n%s", &out)
+			}
+			t.Logf("%s", &out)
+		})
 	}
-	if !strings.Contains(out.String(), "every promise was kept") || !strings.Contains(out.String(), "began again") {
-		t.Errorf("the report does not say so:\n%s", &out)
-	}
-	t.Logf("%s", &out)
 }
 
 // The short form of `make test-powercut`. SKEIN_FAULTS=1 says that this

@@ -54,6 +54,7 @@ type options struct {
 	// acceptLoss lets a server that refuses to serve a shortened journal go on.
 	acceptLoss bool
 	control    bool
+	postgres   bool // the server has its stores in PostgreSQL
 	verbose    bool
 	fault      string // of a cluster
 	// serverEnv is added to the server's environment.
@@ -103,7 +104,10 @@ func parse(args []string) (command string, o options, err error) {
 	fs.StringVar(&o.bin, "bin", "", "the server; built from this module if empty")
 	fs.StringVar(&o.tags, "build-tags", "", "to build the server with; skein_nosync leaves fsync out")
 	switch command {
+	case "sdk-killed":
+		fs.BoolVar(&o.postgres, "postgres", false, "the server has its stores in a PostgreSQL of the run's own")
 	case "kill":
+		fs.BoolVar(&o.postgres, "postgres", false, "the server has its stores in a PostgreSQL of the run's own")
 		fs.BoolVar(&o.expectLoss, "expect-loss", false, "succeed only if something is lost, and say what")
 	case "powercut":
 		fs.BoolVar(&o.expectLoss, "expect-loss", false, "succeed only if something is lost, and say what")

@@ -9,12 +9,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/skein-im/skein/internal/contract"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/journal/pebble"
+	"github.com/skein-im/skein/internal/pg/pgtest"
 	"github.com/skein-im/skein/internal/soak"
 )
 
@@ -52,6 +54,7 @@ type run struct {
 	device func() *exec.Cmd
 
 	server   *server
+	database string // URL of the server's, "" if it has the embedded store
 	world    *soak.World
 	copies   []serverCopy
 	returns  []soak.Return
@@ -95,6 +98,19 @@ func (r *run) run(ctx context.Context, makeFault func(dir string) (fault, error)
 		return err
 	}
 	defer r.server.logFile.Close()
+	if r.o.postgres {
+		dir := filepath.Join(r.dir, "postgres")
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return err
+		}
+		db, err := pgtest.Start(dir, nil)
+		if err != nil {
+			return err
+		}
+		defer db.Kill()
+		r.database = db.URL()
+		r.server.args = append(r.server.args, "--set", "store="+r.database)
+	}
 	r.server.env = r.o.serverEnv
 	defer r.server.kill()
 	if _, err := r.server.start(ctx); err != nil {
@@ -239,7 +255,14 @@ func (r *run) readServer(ctx context.Context) ([]soak.View, error) {
 	if err := r.server.stop(ctx); err != nil {
 		return nil, err
 	}
-	journal, err := readJournal(ctx, filepath.Join(r.server.data, "journal"), views)
+	if r.database == "" {
+		journal, err := readJournal(ctx, filepath.Join(r.server.data, "journal"), views)
+		return append(views, journal), err
+	}
+	journal, wrong, err := readPostgres(ctx, r.database)
+	if err == nil && len(wrong) > 0 {
+		err = errors.New(strings.Join(wrong, "\n"))
+	}
 	return append(views, journal), err
 }
 
