@@ -105,6 +105,74 @@ test("a visitor writes in the shop, the agent answers in the web app: text, a re
   await page.context().close()
 })
 
+/** The texts in a visitor's page, as they stand there. */
+const texts = (page) => chat(page).locator("article[data-seq]").evaluateAll((all) => all.map((a) => a.querySelector(".text").textContent))
+
+test("two tabs of a visitor live side by side: one order in both, nothing twice, over a crash of the server; what one reads is read in both", async () => {
+  const q = await question("tabs")
+  const url = await hosted(`<!doctype html><html lang="en"><title>host</title><style>skein-conversation { height: 400px; }</style><script src="${server.url}/skein-widget.js" defer></script><skein-conversation conversation="${q.conversation}"></skein-conversation></html>`)
+  const profile = await browser.profile()
+  const tabs = []
+  for (const name of ["one", "two"]) {
+    const page = await profile.newPage()
+    await page.exposeFunction("mint", () => q.mint())
+    await page.goto(url)
+    await chat(page).evaluate((e) => (e.getToken = () => globalThis.mint()))
+    await opened(page)
+    tabs.push({ name, page })
+  }
+  const wanted = []
+  const write = async ({ name, page }, from, to) => {
+    for (let i = from; i < to; i++) {
+      wanted.push(`${name} ${i}`)
+      await area(page).fill(`${name} ${i}`)
+      await area(page).press("Enter")
+    }
+  }
+  const both = (f) => Promise.all(tabs.map(f))
+  const agrees = async (what) => {
+    const stored = async () => (await server.stored(q.conversation, agent.token)).filter((e) => e.content !== undefined).map((e) => e.content.text)
+    await until(what, async () => (await both(async ({ page }) => (await texts(page)).length)).every((n) => n === wanted.length) && (await stored()).length === wanted.length, 30_000)
+      .catch(async (e) => assert.fail(`${e.message}: ${JSON.stringify([wanted.length, await stored(), ...(await both(({ page }) => texts(page)))])}`))
+    const order = await stored()
+    for (const { page } of tabs) assert.deepEqual(await texts(page), order, "one order in both, that of the server")
+    assert.deepEqual([...order].sort(), [...wanted].sort(), "each once")
+    for (const { name } of tabs) assert.deepEqual(order.filter((x) => x.startsWith(name)), wanted.filter((x) => x.startsWith(name)), "each tab's in the order in which they were written")
+  }
+  await both((tab) => write(tab, 0, 8))
+  await agrees("both have all")
+  await both((tab) => write(tab, 8, 10).then(() => tab.name === "one" && server.kill())) // some are stored, their acks lost
+  await both(({ page }) => chat(page).locator(".below[data-state=offline]").waitFor({ timeout: 20_000 }))
+  await both((tab) => write(tab, 10, 12))
+  await server.start()
+  await agrees("both have all after the crash")
+
+  // Both look at what was before: what comes is unread in both, until it is read in one of them.
+  const unread = async () => {
+    const { delta } = await server.call("MessageService/ListConversations", {}, await q.mint())
+    return Number(delta.conversations.find((c) => c.conversation === q.conversation).unread ?? 0)
+  }
+  await until("all is read", async () => (await unread()) === 0)
+  await both(({ page }) => chat(page).locator(".view").evaluate((v) => v.scrollTo(0, 100)))
+  const newest = (page) => chat(page).locator(".newest")
+  await both(({ page }) => newest(page).waitFor())
+  for (const text of ["a", "b", "c"]) {
+    wanted.push(text)
+    await send(q.conversation, { type: "text", text })
+  }
+  await both(({ page }) => chat(page).getByRole("button", { name: "To the newest message, 3 new messages" }).waitFor())
+  assert.equal(await unread(), 3)
+  await newest(tabs[0].page).click()
+  await until("it is read", async () => (await unread()) === 0)
+  await chat(tabs[1].page).getByRole("button", { name: "To the newest message", exact: true }).waitFor()
+  await agrees("both have what the agent said")
+
+  await tabs[0].page.close()
+  await write(tabs.pop(), 12, 13)
+  await until("the one that is left goes on", async () => (await server.stored(q.conversation, agent.token)).some((e) => e.content?.text === "two 12"))
+  await profile.close()
+})
+
 test("Enter does not send what an input method has; Shift+Enter is a new line; what is offline goes out later", async () => {
   const page = await visit(shop.url)
   await opened(page)

@@ -43,7 +43,7 @@ export function Conversation({ client, server, conversation, access, t, heading,
     <SceneContext.Provider value={scene}>
       {title !== "" && <header><h2 dir="auto">{title}</h2></header>}
       {stop !== undefined ? <Stopped title={t[stop.title]} why={state === "failed" ? (connection.error?.message ?? "") : t[stop.why]} action={stop.again === undefined ? undefined : t[stop.again]} onAction={() => client.reconnect()} />
-        : here ? <Timeline of={messages} connected={connection.state === "connected"} named={summary?.kind !== "dm"} />
+        : here ? <Timeline of={messages} connected={connection.state === "connected"} named={summary?.kind !== "dm"} read={summary?.read ?? 0} />
           : <Waiting t={t} />}
       <p className="below" role="status" data-state={state}>{noted || below}</p>
       {stop === undefined && (summary?.member === false ? <p className="barred">{t.mayNotWrite}</p> : <Composer />)}

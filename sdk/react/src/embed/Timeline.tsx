@@ -12,8 +12,8 @@ import { useScroll } from "./scroll.js"
 /** So many are here before somebody scrolls. */
 const first = 40
 
-/** What was said. It follows at the end, and is read there, if the page is seen. */
-export function Timeline({ of, connected, named }: { of: Messages; connected: boolean; named: boolean }): ReactElement {
+/** What was said. It follows at the end, and is read there, if the page is seen. What is `read`, here or in another tab, is not new. */
+export function Timeline({ of, connected, named, read }: { of: Messages; connected: boolean; named: boolean; read: number }): ReactElement {
   const { client, conversation, t } = useScene()
   const { messages, complete, loading, loadOlder, error } = of
   const rows = useMemo(() => rowsOf(messages), [messages])
@@ -41,7 +41,7 @@ export function Timeline({ of, connected, named }: { of: Messages; connected: bo
     }
   }, [own, toEnd])
 
-  const unread = atEnd ? 0 : messages.filter((m) => m.seq > left && !m.own && m.kind === "message").length
+  const unread = atEnd ? 0 : messages.filter((m) => m.seq > Math.max(left, read) && !m.own && m.kind === "message").length
   return (
     <div className="timeline">
       <div className="view" ref={view} role="region" aria-label={t.messages} tabIndex={0}>
