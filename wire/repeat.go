@@ -38,7 +38,7 @@ var repeats = map[string]Repeat{
 	"MediaService/GetMedia": RepeatReads, "MediaService/LinkMedia": RepeatReads, "MediaService/ListStickers": RepeatReads,
 	"PushService/GetPushKey": RepeatReads, "PushService/GetPushSettings": RepeatReads,
 	"MessageService/ListEdits": RepeatReads, "MessageService/ListReactions": RepeatReads, "MessageService/ListReaders": RepeatReads, "MessageService/ListPins": RepeatReads, "MessageService/ListThread": RepeatReads, "MessageService/ListThreads": RepeatReads, "MessageService/ListMentions": RepeatReads, "MessageService/SearchMessages": RepeatReads, "MessageService/ListVotes": RepeatReads, "MessageService/ListScheduled": RepeatReads, "MessageService/ListEntries": RepeatReads, "MessageService/ListConversations": RepeatReads,
-	"AdminService/ListUsers": RepeatReads, "AdminService/ListAuditLog": RepeatReads, "AdminService/ListGroups": RepeatReads, "AdminService/InspectGroup": RepeatReads, "AdminService/ListReports": RepeatReads, "AdminService/GetReport": RepeatReads, "AdminService/ListUserSessions": RepeatReads, "AdminService/GetHealth": RepeatReads, "AdminService/ListFilterRules": RepeatReads, "AdminService/TestFilter": RepeatReads,
+	"AdminService/ListUsers": RepeatReads, "AdminService/ListAuditLog": RepeatReads, "AdminService/ListGroups": RepeatReads, "AdminService/InspectGroup": RepeatReads, "AdminService/ListReports": RepeatReads, "AdminService/GetReport": RepeatReads, "AdminService/ListUserSessions": RepeatReads, "AdminService/GetHealth": RepeatReads, "AdminService/ListFilterRules": RepeatReads, "AdminService/TestFilter": RepeatReads, "AdminService/GetRetention": RepeatReads,
 }
 
 // RepeatOf tells what repeating a call of a method does.

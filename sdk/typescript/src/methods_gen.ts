@@ -17,6 +17,7 @@ const repeats: Readonly<Record<string, Repeat>> = {
   "skein.v1.AdminService/ExportUser": "reads",
   "skein.v1.AdminService/GetHealth": "reads",
   "skein.v1.AdminService/GetReport": "reads",
+  "skein.v1.AdminService/GetRetention": "reads",
   "skein.v1.AdminService/InspectGroup": "reads",
   "skein.v1.AdminService/ListAuditLog": "reads",
   "skein.v1.AdminService/ListFilterRules": "reads",
