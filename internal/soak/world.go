@@ -208,10 +208,16 @@ func (w *World) options(ctx context.Context, p *person, name string, tcp bool, c
 	if tcp {
 		o.URLs = w.plan.TCP
 	}
-	// Neighbours, who have a dm, begin at the same one, every two of them at another.
-	k := len(w.devices) / 2 % len(o.URLs)
-	o.URLs = slices.Concat(o.URLs[k:], o.URLs[:k])
+	o.URLs = beginning(o.URLs, len(w.devices))
 	return o, nil
+}
+
+// beginning are the addresses in the order in which the nth device tries them.
+// Neighbours, who have a dm, begin at the same one, every two of them at another: a dm has
+// both members at one gateway, and a group has members at all.
+func beginning(urls []string, n int) []string {
+	k := n / 2 % len(urls)
+	return slices.Concat(urls[k:], urls[:k])
 }
 
 // mint makes a session; the server may be about to be ready.

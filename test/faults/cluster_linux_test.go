@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -48,6 +49,21 @@ func TestChosenFaults(t *testing.T) {
 		if one, err := chosenFaults(f.name); err != nil || len(one) != 1 || one[0].name != f.name {
 			t.Errorf("%s: %v, %v", f.name, one, err)
 		}
+	}
+	identical := 0
+	for _, f := range all {
+		if !strings.HasPrefix(f.name, "alike-") {
+			continue
+		}
+		identical++
+		for _, roles := range f.nodes {
+			if len(f.nodes) != 3 || !slices.Equal(roles, []string{gateway, logic, api}) {
+				t.Errorf("%s happens to %q, want three nodes that have all roles", f.name, f.nodes)
+			}
+		}
+	}
+	if identical < 6 {
+		t.Errorf("%d faults happen to nodes that have all roles", identical)
 	}
 	if _, err := chosenFaults("earthquake"); err == nil || !strings.Contains(err.Error(), "cut-bus") {
 		t.Errorf("an unknown fault: %v", err)

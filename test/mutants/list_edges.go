@@ -24,6 +24,21 @@ var edges = []Mutant{
 		Package: contactDir, Test: "TestStories",
 	},
 	{
+		Name: "profile-is-told-to-nobody", Breaks: "4.6: the profile stands in the user's own feed",
+		Hunks:   []Hunk{{accountDir + "/users.go", "u, err := s.store.UpdateUser(ctx, actor.User, change, notice)", "_ = notice\n\tu, err := s.store.UpdateUser(ctx, actor.User, change)"}},
+		Package: accountDir, Test: "TestProfileIsToldToItsOwner",
+	},
+	{
+		Name: "neighbours-begin-apart", Breaks: "the workload has both members of a dm at one gateway",
+		Hunks:   []Hunk{{soakDir + "/world.go", "k := n / 2 % len(urls)", "k := n % len(urls)"}},
+		Package: soakDir, Test: "TestNeighboursBeginAtOneGateway",
+	},
+	{
+		Name: "identical-nodes-are-apart", Breaks: "faults happen to three nodes that have all roles",
+		Hunks:   []Hunk{{"test/faults/cluster_linux.go", "alike = [][]string{{gateway, logic, api}, {gateway, logic, api}, {gateway, logic, api}}", "alike = apart"}},
+		Package: "test/faults", Test: "TestChosenFaults",
+	},
+	{
 		Name: "positions-stay-behind", Breaks: "§7.7: positions travel with what is pushed",
 		Hunks:   []Hunk{{outDir + "/position.go", "a == nil || a.n < o.tellFrom || o.lagging", "a == nil || a.n > 0 || o.lagging"}},
 		Package: gatewayDir, Test: "TestPositionsTravelWithPushes",
