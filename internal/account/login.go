@@ -82,6 +82,9 @@ func (s *Service) CreateUser(ctx context.Context, r Registration) (User, error) 
 	if err != nil || made {
 		return user.User, err
 	}
+	if err := s.mayBeGiven(ctx, user.User.ID, r.Username); err != nil {
+		return User{}, err
+	}
 	if err := s.store.CreateUser(ctx, user); err != nil {
 		return User{}, err
 	}

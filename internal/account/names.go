@@ -9,9 +9,8 @@ import (
 )
 
 // mayChoose tells whether somebody may have a username that they chose themselves:
-// already_exists: it is reserved, or looks like another one's. Two who choose such names at
-// the same moment may both get them: it is there for who is known by a name already. What an
-// administrator gives is not held to it.
+// already_exists: it is reserved, or looks like another one's. An administrator gives reserved
+// ones, but none that look like another one's (mayBeGiven).
 func (s *Service) mayChoose(ctx context.Context, user im.UserID, username string) error {
 	if im.Reserved(username, s.o.ReservedNames) {
 		if is, err := s.store.UserByName(ctx, username); err == nil && user != "" && is.ID == user {
@@ -19,6 +18,13 @@ func (s *Service) mayChoose(ctx context.Context, user im.UserID, username string
 		}
 		return im.Errorf(im.CodeAlreadyExists, "this username is reserved: choose another one, or ask an administrator for it")
 	}
+	return s.mayBeGiven(ctx, user, username)
+}
+
+// mayBeGiven tells whether a username can be had by anybody, also from an administrator:
+// already_exists: it looks like another one's. Two who get such names at the same moment may
+// both have them: it is there for who is known by a name already.
+func (s *Service) mayBeGiven(ctx context.Context, user im.UserID, username string) error {
 	like, err := s.store.LooksLike(ctx, username, user)
 	if err == nil && like != "" {
 		return im.Errorf(im.CodeAlreadyExists, "the username looks like another one that is taken: choose another one")

@@ -34,15 +34,48 @@ func TestUsernamesThatLookAlike(t *testing.T) {
 	if err := rename(paul, "paul_smith"); err != nil {
 		t.Errorf("one's own name, spelt anew: %v", err)
 	}
-	for _, name := range []string{"support", "pau1.smith"} {
-		if _, err := f.CreateUser(background, account.Registration{Username: name, Password: password}); err != nil {
-			t.Errorf("an administrator makes %s: %v", name, err)
+}
+
+// An administrator gives names that are reserved, and none that look like another one's: who
+// gets it could be taken for who has that, whoever gave it. What is no username is refused to
+// them as to all.
+func TestNamesThatAdministratorsGive(t *testing.T) {
+	f := start(t)
+	f.register("paul.smith", phone("d1"))
+	eve := f.register("eve", phone("d1"))
+	create := func(name string) error {
+		_, err := f.CreateUser(background, account.Registration{Username: name, Password: password})
+		return err
+	}
+	give := func(name string) error {
+		_, err := f.SetUsername(background, eve.User, name)
+		return err
+	}
+	register := func(name string) error {
+		_, err := f.Register(background, home, account.Registration{Username: name, Password: password})
+		return err
+	}
+	for _, name := range []string{"pau1.smith", "paul_smith", "paul.srnith", "paul.smith", "ab", "p\u0430ul", "two words"} {
+		refused := register(name)
+		if refused == nil {
+			t.Fatalf("%s can be registered", name)
+		}
+		for by, err := range map[string]error{"made": create(name), "given": give(name)} {
+			if im.CodeOf(err) != im.CodeOf(refused) || err.Error() != refused.Error() {
+				t.Errorf("%s, %s: %v, registered: %v", name, by, err, refused)
+			}
 		}
 	}
-	if _, err := f.SetUsername(background, eve.User, "root"); err != nil {
-		t.Errorf("an administrator gives a name: %v", err)
+	if err := create("support"); err != nil {
+		t.Errorf("a reserved name for a new user: %v", err)
 	}
-	f.login("root", phone("d2"))
+	for _, name := range []string{"root", "r00t", "r00t", "eve"} { // the second looks like their own
+		if err := give(name); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	want(t, give("supp0rt"), im.CodeAlreadyExists) // reserved, and another one has one like it
+	f.login("eve", phone("d2"))
 }
 
 // Who is no administrator is not shown as the server, or as everybody.

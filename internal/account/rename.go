@@ -37,6 +37,9 @@ func (s *Service) SetUsername(ctx context.Context, user im.UserID, username stri
 	if err != nil {
 		return User{}, err
 	}
+	if err := s.mayBeGiven(ctx, user, name); err != nil {
+		return User{}, err
+	}
 	return s.rename(ctx, im.Renaming{User: user, Name: name})
 }
 
