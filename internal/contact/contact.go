@@ -46,6 +46,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/quota"
 )
 
 // State is what another user is to the one who looks. The numbers are the contract's.
@@ -200,7 +201,7 @@ type Service struct {
 	o      Options
 	gates  *gates
 	reads  reads
-	asked  asked
+	asked  *quota.Quota // nil: there is no bound
 	began  time.Time
 	// news says that a profile changed. Capacity 1.
 	news chan struct{}
@@ -235,7 +236,11 @@ func New(store Store, people PeopleStore, outbox Driver, o Options) *Service {
 	if o.CachedPairs <= 0 {
 		o.CachedPairs = 100_000
 	}
-	return &Service{store: store, people: people, outbox: outbox, o: o, gates: newGates(o.CachedPairs), reads: newReads(o.CachedPairs), asked: newAsked(o.RequestsPerDay), began: o.Now(), news: make(chan struct{}, 1)}
+	s := &Service{store: store, people: people, outbox: outbox, o: o, gates: newGates(o.CachedPairs), reads: newReads(o.CachedPairs), began: o.Now(), news: make(chan struct{}, 1)}
+	if o.RequestsPerDay > 0 {
+		s.asked = quota.New(o.RequestsPerDay, 24*time.Hour)
+	}
+	return s
 }
 
 // Request asks a user to become a contact. If they have asked already, both
@@ -261,10 +266,13 @@ func (s *Service) Request(ctx context.Context, actor im.Actor, user im.UserID, m
 				e.RetryAfter = wait
 				return event{}, e
 			}
-			if wait := s.asked.take(actor.User, &counted, s.o.Now()); wait > 0 {
-				e := im.Errorf(im.CodeRateLimited, "you may ask %d users a day", s.o.RequestsPerDay)
-				e.RetryAfter = wait
-				return event{}, e
+			if s.asked != nil && !counted {
+				if wait := s.asked.Take(actor.User, 1, s.o.Now()); wait > 0 {
+					e := im.Errorf(im.CodeRateLimited, "you may ask %d users a day", s.o.RequestsPerDay)
+					e.RetryAfter = wait
+					return event{}, e
+				}
+				counted = true
 			}
 			mine.State, mine.Message, mine.Asked = Asked, message, s.o.Now()
 		}

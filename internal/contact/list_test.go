@@ -122,11 +122,11 @@ func TestRequestsPerDay(t *testing.T) {
 		w.steps(fmt.Sprint("a asks u", i), fmt.Sprint("a asks u", i))
 	}
 	var e *im.Error
-	if err := w.do("a asks u4"); !errors.As(err, &e) || e.Code != im.CodeRateLimited || e.RetryAfter != 6*time.Hour {
+	if err := w.do("a asks u4"); !errors.As(err, &e) || e.Code != im.CodeRateLimited || e.RetryAfter.Round(time.Second) != 6*time.Hour {
 		t.Fatalf("the fifth: %v", err)
 	}
 	w.steps("z asks u4", "a asks u0", "u5 asks a", "a asks u5")
-	*clock = clock.Add(6 * time.Hour)
+	*clock = clock.Add(e.RetryAfter)
 	w.steps("a asks u4")
 }
 

@@ -105,7 +105,7 @@ func (s *Service) CreateNew(ctx context.Context, actor im.Actor, n NewGroup) (g 
 // unmake gives back what mayMake counted for a group that was not made.
 func (s *Service) unmake(user im.UserID, n NewGroup) {
 	if !n.Unasked {
-		s.made.giveBack(user, 1)
+		s.made.GiveBack(user, 1)
 	}
 }
 

@@ -27,8 +27,8 @@
 //
 // Goroutines: none. Locks: Service.turns lets one change of a group run at a
 // time in this process, which only saves repetition; rosters.mu guards the
-// cache, pace.mu who wrote when in slow mode and adds.mu who added how many; nothing
-// is called while one of them is held. A turn is taken before rosters.mu.
+// cache and pace.mu who wrote when in slow mode; nothing is called while one of them
+// is held. A turn is taken before rosters.mu.
 //
 // Invariants:
 //   - nobody acts beyond their role as of the revision the change was decided on;
@@ -53,6 +53,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/quota"
 )
 
 // Group is a group as one member sees it.
@@ -187,10 +188,10 @@ type Service struct {
 	limits    atomic.Pointer[Limits]
 	rosters   *rosters
 	pace      pace
-	adds      adds
-	strangers adds
-	askers    adds
-	made      adds
+	adds      *quota.Quota
+	strangers *quota.Quota
+	askers    *quota.Quota
+	made      *quota.Quota
 	seed      maphash.Seed
 	turns     [256]chan struct{}
 	loads     prometheus.Counter
@@ -229,8 +230,8 @@ func New(store Store, people People, doors Doors, outbox Driver, o Options) *Ser
 	metrics := promauto.With(o.Registerer)
 	s := &Service{
 		store: store, people: people, doors: doors, outbox: outbox, o: o, seed: maphash.MakeSeed(),
-		rosters: newRosters(o.CachedMembers), pace: newPace(pacedMembers), adds: newAdds(o.AddsPerHour, time.Hour), strangers: newAdds(o.StrangersPerDay, 24*time.Hour),
-		askers: newAdds(o.StrangersPerDay, 24*time.Hour), made: newAdds(o.MadePerDay, 24*time.Hour),
+		rosters: newRosters(o.CachedMembers), pace: newPace(pacedMembers), adds: quota.New(o.AddsPerHour, time.Hour), strangers: quota.New(o.StrangersPerDay, 24*time.Hour),
+		askers: quota.New(o.StrangersPerDay, 24*time.Hour), made: quota.New(o.MadePerDay, 24*time.Hour),
 		loads: metrics.NewCounter(prometheus.CounterOpts{
 			Name: "skein_group_roster_loads_total",
 			Help: "Rosters read from the directory because RAM had none.",

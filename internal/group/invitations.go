@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/skein-im/skein/internal/cache"
 	"github.com/skein-im/skein/internal/im"
 )
 
@@ -73,7 +71,7 @@ func (s *Service) mayStranger(user im.UserID, counted strange) bool {
 	if s.limits.Load().StrangersPerDay < 0 || counted[user] {
 		return true
 	}
-	if s.strangers.take(user, 1, s.o.Now()) != 0 {
+	if s.strangers.Take(user, 1, s.o.Now()) != 0 {
 		return false
 	}
 	counted[user] = true
@@ -87,7 +85,7 @@ func (s *Service) mayAsk(user im.UserID, counted strange) bool {
 	if s.limits.Load().StrangersPerDay < 0 || counted[asksKey(user)] {
 		return true
 	}
-	if s.askers.take(user, 1, s.o.Now()) != 0 {
+	if s.askers.Take(user, 1, s.o.Now()) != 0 {
 		return false
 	}
 	counted[asksKey(user)] = true
@@ -101,13 +99,13 @@ func asksKey(u im.UserID) im.UserID { return "asks " + u }
 func (s *Service) uncount(actor im.UserID, w ways, unasked bool, counted strange) {
 	for u := range counted {
 		if asked, ok := strings.CutPrefix(string(u), "asks "); ok {
-			s.askers.giveBack(im.UserID(asked), 1)
+			s.askers.GiveBack(im.UserID(asked), 1)
 			continue
 		}
-		s.strangers.giveBack(u, 1)
+		s.strangers.GiveBack(u, 1)
 	}
 	if !unasked && s.limits.Load().AddsPerHour >= 0 {
-		s.adds.giveBack(actor, len(w.add)+len(w.ask))
+		s.adds.GiveBack(actor, len(w.add)+len(w.ask))
 	}
 }
 
@@ -130,7 +128,7 @@ func (s *Service) mayMake(user im.UserID) error {
 	if most < 0 {
 		return nil
 	}
-	if wait := s.made.take(user, 1, s.o.Now()); wait > 0 {
+	if wait := s.made.Take(user, 1, s.o.Now()); wait > 0 {
 		e := im.Errorf(im.CodeRateLimited, "you may make %d groups a day", most)
 		e.RetryAfter = wait
 		return e
@@ -144,7 +142,7 @@ func (s *Service) count(actor im.UserID, w ways, done bool) error {
 	if done || n == 0 || s.limits.Load().AddsPerHour < 0 {
 		return nil
 	}
-	if wait := s.adds.take(actor, n, s.o.Now()); wait > 0 {
+	if wait := s.adds.Take(actor, n, s.o.Now()); wait > 0 {
 		e := im.Errorf(im.CodeRateLimited, "you may add %d users an hour", s.limits.Load().AddsPerHour)
 		e.RetryAfter = wait
 		return e
@@ -256,56 +254,4 @@ func (s *Service) Refuse(ctx context.Context, actor im.Actor, c im.ConversationI
 	}
 	_ = s.outbox.Drive(ctx, p) // the outbox counts the failure and repeats it
 	return nil
-}
-
-// adds counts whom users added lately, or how often they were added: a bucket for each
-// that holds what is allowed in a time.
-type adds struct {
-	mu   sync.Mutex
-	most float64
-	in   time.Duration
-	of   cache.Cache[im.UserID, bucket]
-}
-
-type bucket struct {
-	full float64 // what may still be taken, below 0 after more than the whole
-	at   time.Time
-}
-
-// countedAdders bounds the buckets.
-const countedAdders = 50_000
-
-func newAdds(most int, in time.Duration) adds {
-	return adds{most: float64(most), in: in, of: cache.New[im.UserID, bucket](countedAdders)}
-}
-
-// take takes n, or tells how long to wait. Who asks for more than the whole bucket
-// gets it when it is full, and waits the longer for the next.
-func (a *adds) take(user im.UserID, n int, now time.Time) (wait time.Duration) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	b, known := a.of.Get(user)
-	if !known {
-		b = bucket{a.most, now}
-	}
-	perSecond := a.most / a.in.Seconds()
-	b.full = min(a.most, b.full+max(0, now.Sub(b.at).Seconds())*perSecond)
-	b.at = now
-	if missing := min(float64(n), a.most) - b.full; missing > 1e-9 {
-		a.of.Put(user, b)
-		return time.Duration(missing/perSecond*float64(time.Second)) + time.Millisecond
-	}
-	b.full -= float64(n)
-	a.of.Put(user, b)
-	return 0
-}
-
-// giveBack undoes a take.
-func (a *adds) giveBack(user im.UserID, n int) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if b, known := a.of.Get(user); known {
-		b.full = min(a.most, b.full+float64(n))
-		a.of.Put(user, b)
-	}
 }

@@ -9,14 +9,8 @@ type Limits struct {
 // keep them, and what was counted stays counted.
 func (s *Service) SetLimits(l Limits) {
 	s.limits.Store(&l)
-	s.adds.setMost(l.AddsPerHour)
-	s.strangers.setMost(l.StrangersPerDay)
-	s.askers.setMost(l.StrangersPerDay)
-	s.made.setMost(l.MadePerDay)
-}
-
-func (a *adds) setMost(most int) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.most = float64(most)
+	s.adds.SetMost(l.AddsPerHour)
+	s.strangers.SetMost(l.StrangersPerDay)
+	s.askers.SetMost(l.StrangersPerDay)
+	s.made.SetMost(l.MadePerDay)
 }

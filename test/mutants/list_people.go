@@ -148,7 +148,7 @@ var people = []Mutant{
 	},
 	{
 		Name: "adds-are-free", Breaks: "groups: who adds very many waits",
-		Hunks:   []Hunk{{groupDir + "/invitations.go", "\tb.full -= float64(n)\n", ""}},
+		Hunks:   []Hunk{{"internal/quota/quota.go", "\tb.full -= float64(n)\n", ""}},
 		Package: groupDir, Test: "TestAddsPerHour",
 	},
 	{
