@@ -144,6 +144,9 @@ func (k *core) recall(cv *conv, e *wire.Entry) bool {
 // message says, that was pushed. What it made of its target may have been told before.
 func (k *core) revise(cv *conv, e *wire.Entry, tell bool) {
 	e = k.ours(e)
+	if e.Thread != 0 {
+		k.amendedInThread(cv, e)
+	}
 	kept := k.kept(cv, e.Target)
 	if kept.GetDeleted() {
 		return // of what is gone
@@ -222,6 +225,7 @@ func (k *core) change(cv *conv, e *wire.Entry) {
 	if !e.Streaming {
 		delete(k.growing, EntryRef{cv.rec.ID, e.Seq})
 	}
+	k.rootNow(e)
 	k.batch.Changed = append(k.batch.Changed, e)
 	k.fresh[EntryRef{cv.rec.ID, e.Seq}] = e
 	k.touch(cv, true)
@@ -261,6 +265,11 @@ func (k *core) kept(cv *conv, seq uint64) *wire.Entry {
 func (k *core) outside(cv *conv, by *wire.Entry, target uint64) {
 	if target >= cv.rec.Low {
 		return
+	}
+	if t := k.threads[EntryRef{cv.rec.ID, target}]; t != nil {
+		if now := latest(t.Thread.Root, by); now != t.Thread.Root {
+			k.rootNow(now)
+		}
 	}
 	if l := cv.rec.Last; l != nil && l.Seq == target { // shown until there is another
 		cv.rec.Last = latest(l, by)

@@ -193,6 +193,7 @@ func (k *core) apply(cv *conv, e *wire.Entry, quiet bool) {
 		k.replied(cv, e, !quiet)
 	case wire.EntryKind_ENTRY_KIND_RECALL:
 		if e.Thread != 0 {
+			k.amendedInThread(cv, e)
 			k.withdrawn(cv, e, !quiet)
 		}
 		if e.Thread == 0 || e.AlsoInMain {
@@ -276,6 +277,7 @@ func (k *core) jump(cv *conv, seq uint64, tell bool) {
 		k.feed(FeedItem{Kind: FeedGap, Conversation: r.ID, From: from, Seq: r.before(seq)})
 		k.log.Info("window starts anew", "conversation", r.ID, "skipped_from", from, "skipped_to", r.before(seq))
 	}
+	k.allStale(r.ID) // so may replies, and what was done to some
 	k.forgetStored(r.ID, seq)
 	k.batch.Forget = append(k.batch.Forget, EntryRef{r.ID, seq})
 	r.Low, r.High = seq, seq-1
@@ -293,6 +295,7 @@ func (k *core) reset(timeline string) {
 	k.batch.Reset = true
 	clear(k.convs)
 	clear(k.dirty)
+	k.forgetThreads()
 	clear(k.changed)
 	clear(k.goneAsk)
 	clear(k.unsure)

@@ -258,6 +258,7 @@ func (k *core) connected() {
 	k.attempt = 0
 	k.setState(StateConnected, nil)
 	k.repeatMarks()
+	clear(k.given)
 	k.renewIDs()
 	if len(k.watched) > 0 {
 		k.send(wire.NewClientFrame(&wire.WatchPresence{Users: k.watched}))

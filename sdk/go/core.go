@@ -44,6 +44,7 @@ type core struct {
 	syncer
 	marks
 	perishing
+	keptThreads
 
 	closeAt time.Time // closing: when to stop waiting
 	byeAt   time.Time // Bye is sent: when to stop waiting for the end
@@ -112,11 +113,15 @@ func newCore(c *Client, snap *Snapshot) *core {
 	k.connection.init(k)
 	k.syncer.init()
 	k.marks.init()
+	k.keptThreads.init(snap.Threads)
 	k.goneAsk = map[*conv]struct{}{}
 	for _, cv := range k.convs {
 		if cv.rec.Unsure {
 			k.unsure[cv] = struct{}{} // the first Sync, or the list behind it, answers
 		}
+	}
+	for _, cv := range k.convs {
+		k.trimThreads(cv)
 	}
 	k.lookAgain()
 	if k.o.device.Id == "" {
@@ -159,6 +164,7 @@ func (k *core) turn() {
 		k.pump()
 		k.pumpPulls()
 		k.sendPulls()
+		k.refreshThreads()
 		k.commit()
 	}
 }
@@ -203,7 +209,7 @@ func (k *core) commit() {
 	if len(k.dirty) > 0 && k.lazyAt.IsZero() {
 		k.lazyAt = now.Add(time.Second)
 	}
-	write := !k.batch.Empty() || k.urgent || k.metaDirty || (len(k.dirty) > 0 && !now.Before(k.lazyAt))
+	write := !k.batch.Empty() || k.urgent || k.metaDirty || len(k.dirtyThreads) > 0 || (len(k.dirty) > 0 && !now.Before(k.lazyAt))
 	if write && k.over == nil {
 		for cv := range k.dirty {
 			if k.convs[cv.rec.ID] == cv {
@@ -212,6 +218,7 @@ func (k *core) commit() {
 			}
 		}
 		clear(k.dirty)
+		k.ofThreads(k.batch)
 		if k.metaDirty {
 			m := k.meta
 			k.batch.Meta = &m

@@ -54,6 +54,7 @@ func (k *core) sink(cv *conv) {
 	}
 	k.outOfWindows(cv, &was, at.seq)
 	cv.forgetEarly(r.after(r.High))
+	k.trimThreads(cv)
 	k.touch(cv, true)
 	k.applyEarly(cv, false)
 	k.wantPull(cv)

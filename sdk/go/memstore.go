@@ -15,6 +15,7 @@ type memoryStore struct {
 	convs    map[string]ConversationRecord
 	entries  map[string]map[uint64]*wire.Entry
 	outbox   map[uint64]OutboxRecord
+	threads  map[EntryRef]ThreadRecord
 	feed     []FeedItem
 	lastFeed uint64
 }
@@ -25,6 +26,7 @@ func NewMemoryStore() Store {
 		convs:   map[string]ConversationRecord{},
 		entries: map[string]map[uint64]*wire.Entry{},
 		outbox:  map[uint64]OutboxRecord{},
+		threads: map[EntryRef]ThreadRecord{},
 	}
 }
 
@@ -38,6 +40,9 @@ func (s *memoryStore) Load(context.Context) (*Snapshot, error) {
 	for _, o := range s.outbox {
 		snap.Outbox = append(snap.Outbox, o)
 	}
+	for _, t := range s.threads {
+		snap.Threads = append(snap.Threads, t)
+	}
 	sort.Slice(snap.Outbox, func(i, j int) bool { return snap.Outbox[i].N < snap.Outbox[j].N })
 	return snap, nil
 }
@@ -48,6 +53,13 @@ func (s *memoryStore) Apply(_ context.Context, b *Batch) error {
 	if b.Reset {
 		clear(s.convs)
 		clear(s.entries)
+		clear(s.threads)
+	}
+	for _, t := range b.ForgetThreads {
+		delete(s.threads, t)
+	}
+	for _, t := range b.Threads {
+		s.threads[EntryRef{t.Conversation, t.Root}] = *t
 	}
 	for _, f := range b.Forget {
 		for seq := range s.entries[f.Conversation] {

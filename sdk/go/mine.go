@@ -62,6 +62,8 @@ func (k *core) takeMine(cv *conv, m *wire.MyState, ask bool) {
 	if more {
 		k.withoutDeleted(cv, ask)
 	}
+	k.takeMarks(cv)
+	k.trimThreads(cv)
 	k.touch(cv, true)
 	k.post(passingKey{"mine", cv.rec.ID, ""}, &MyStateEvent{State: m})
 }

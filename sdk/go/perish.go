@@ -156,6 +156,7 @@ func (k *core) perishIn(cv *conv) {
 		}
 		k.touch(cv, true)
 	}
+	k.trimThreads(cv)
 	if unsure {
 		k.askWhatIsLeft(cv)
 	}

@@ -34,6 +34,9 @@ type Snapshot struct {
 	Conversations []ConversationRecord
 	// Outbox is in ascending order of N.
 	Outbox []OutboxRecord
+	// Threads are the threads that are kept, in any order: at most 64, with at most 200
+	// replies and 256 KiB each, or one reply.
+	Threads []ThreadRecord
 	// LastFeed is the highest feed number ever used.
 	LastFeed uint64
 }
@@ -161,8 +164,12 @@ type FeedItem struct {
 
 // Batch is a set of changes, made in the order of the fields.
 type Batch struct {
-	// Reset forgets conversations and entries; Meta, outbox and feed stay.
+	// Reset forgets conversations, entries and threads; Meta, outbox and feed stay.
 	Reset bool
+	// ForgetThreads names threads by their roots, Threads adds or replaces them as a whole;
+	// no thread is in both. Nothing else touches a thread: Forget and Changed do not.
+	ForgetThreads []EntryRef
+	Threads       []*ThreadRecord
 	// Forget drops the entries of a conversation below a seq.
 	Forget []EntryRef
 	// Entries are added; one that is there is replaced.
@@ -193,6 +200,6 @@ type EntryRef struct {
 // Empty reports whether the batch changes nothing.
 func (b *Batch) Empty() bool {
 	return !b.Reset && b.Meta == nil && b.FeedHandled == 0 &&
-		len(b.Forget)+len(b.Entries)+len(b.Changed)+len(b.Conversations)+
+		len(b.ForgetThreads)+len(b.Threads)+len(b.Forget)+len(b.Entries)+len(b.Changed)+len(b.Conversations)+
 			len(b.OutboxDelete)+len(b.OutboxPut)+len(b.Feed) == 0
 }

@@ -59,6 +59,7 @@ func (k *core) takeStretch(cv *conv, s stretch, quiet bool) {
 		r.Head = s.last
 		k.touch(cv, true)
 	}
+	k.touchedBy(cv, s)
 	early := s.begin(r) > r.after(r.High)
 	if early && !cv.mayWait(s) {
 		return // it is known to be there, and is pulled

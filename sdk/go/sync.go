@@ -390,6 +390,7 @@ func (k *core) applyState(s *wire.ConversationState, cold bool, kind reqKind) *c
 			k.eraseRecalled(cv, seq)
 		}
 	}
+	k.trimThreads(cv)
 	k.wantPull(cv)
 	return cv
 }

@@ -1,6 +1,7 @@
 package skein
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -10,8 +11,8 @@ import (
 )
 
 // A thread is what is said below a message, its root (SPEC §4.36). Replies, but for those
-// that are said AlsoInMain, are no messages of the conversation's own line: they are not in its window, do not count as unread, and
-// are read by Conversation.Thread. The root tells how many there are (Message.Replies), and
+// that are said AlsoInMain, are no messages of the conversation's own line: they are not in
+// its window, do not count as unread, and are read by Conversation.Thread, which keeps them. The root tells how many there are (Message.Replies), and
 // a device that is connected hears of each by a ReplyEvent.
 
 // InThread says the message in the thread of an earlier one, by its seq. That of a reply is
@@ -37,7 +38,12 @@ type Thread struct {
 	// Unread are the replies of others behind Read: what the user has read, or wrote.
 	Unread int
 	Read   uint64
+	// Kept: this is what the device has of it, without a connection. Something may be
+	// missing, if that was so when the connection ended.
+	Kept bool
 }
+
+const listThread = "skein.v1.MessageService/ListThread"
 
 func threadOf(t *wire.Thread, user string) *Thread {
 	return &Thread{Root: messageOf(t.GetRoot(), user), Last: t.GetLast(), Follows: t.GetFollows(), Unread: int(t.GetUnread()), Read: t.GetRead()}
@@ -46,16 +52,49 @@ func threadOf(t *wire.Thread, user string) *Thread {
 // Thread reads the thread of the message seq, or that of the reply seq: at most limit (0:
 // 50; at most 200) of its replies before a seq (0: the last ones), ascending. next is before
 // of the next page, 0 if there is none.
+//
+// What was read is kept, up to a bound (the last 200 replies of each of the 64 threads that
+// were read last), and brought up to date: without a connection that is the answer
+// (Thread.Kept). What is not kept waits for a connection.
 func (v *Conversation) Thread(ctx context.Context, seq, before uint64, limit int) (t *Thread, replies []*Message, next uint64, err error) {
-	var resp wire.ListThreadResponse
-	req := &wire.ListThreadRequest{Conversation: v.id, Seq: seq, Before: before, Limit: uint32(max(limit, 0))}
-	if err := v.c.Call(ctx, "skein.v1.MessageService/ListThread", req, &resp); err != nil {
+	var kept *wire.ListThreadResponse
+	var happened uint64
+	offline := func() (found bool, err error) {
+		err = v.c.do(ctx, func(k *core) {
+			happened = k.happened[v.id]
+			if k.state == StateConnected {
+				return
+			}
+			k.perish()
+			if r := k.keptThread(v.id, seq); r != nil {
+				kept, found = r.page(before, cmp.Or(max(limit, 0), 50))
+			}
+		})
+		return found, err
+	}
+	resp := &wire.ListThreadResponse{}
+	found, err := offline()
+	if err == nil && !found {
+		req := &wire.ListThreadRequest{Conversation: v.id, Seq: seq, Before: before, Limit: uint32(max(limit, 0))}
+		err = v.c.Call(ctx, listThread, req, resp)
+		if err == nil {
+			err = v.c.do(ctx, func(k *core) { k.tookThread(v.id, before, resp, happened) })
+		} else if there, e := offline(); e == nil && there { // the connection ended meanwhile
+			found, err = true, nil
+		}
+	}
+	if err != nil {
 		return nil, nil, 0, err
+	}
+	if found {
+		resp = kept
 	}
 	for _, e := range resp.Entries {
 		replies = append(replies, messageOf(e, v.c.User()))
 	}
-	return threadOf(resp.Thread, v.c.User()), replies, resp.Next, nil
+	t = threadOf(resp.Thread, v.c.User())
+	t.Kept = found
+	return t, replies, resp.Next, nil
 }
 
 // Threads are the threads of the conversation, the one that was replied to last first: at most
@@ -146,6 +185,7 @@ func saidIn(e *wire.Entry, root uint64) bool {
 // root comes to. One that was taken back by now is not counted.
 func (k *core) inBoth(cv *conv, e *wire.Entry, tell bool) {
 	if alsoInMain(e) && !e.Recalled {
+		k.saidInThread(cv, e.Thread, e)
 		k.inThread(cv, e.Thread, e, tell)
 	}
 }
@@ -170,6 +210,7 @@ func (k *core) inThread(cv *conv, root uint64, by *wire.Entry, tell bool) {
 // replied applies a reply.
 func (k *core) replied(cv *conv, e *wire.Entry, tell bool) {
 	k.noteMention(cv, e.Seq, e.Seq, k.mentionsIn(e) && !cv.rec.gone(e.Seq))
+	k.saidInThread(cv, e.Target, e)
 	k.inThread(cv, e.Target, e, tell)
 }
 

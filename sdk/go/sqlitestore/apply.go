@@ -81,6 +81,14 @@ func (w *writer) window(b *skein.Batch) {
 	if b.Reset {
 		w.exec("DELETE FROM entry")
 		w.exec("DELETE FROM conversation")
+		w.exec("DELETE FROM thread")
+	}
+	for _, t := range b.ForgetThreads {
+		w.exec("DELETE FROM thread WHERE conversation = ? AND root = ?", t.Conversation, int64(t.Seq))
+	}
+	for _, t := range b.Threads {
+		w.exec("INSERT OR REPLACE INTO thread VALUES (?, ?, ?, ?, ?)", t.Conversation, int64(t.Root), t.Stale, int64(t.Used),
+			w.marshal(&wire.ListThreadResponse{Thread: t.Thread, Entries: t.Replies, Next: t.Before}))
 	}
 	for _, f := range b.Forget {
 		w.exec("DELETE FROM entry WHERE conversation = ? AND seq < ?", f.Conversation, int64(f.Seq))

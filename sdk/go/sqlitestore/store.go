@@ -40,7 +40,7 @@ type Store struct {
 var _ skein.Store = (*Store)(nil)
 
 // version is the schema's; the file carries it in user_version.
-const version = 8
+const version = 9
 
 const schema = `
 CREATE TABLE meta (
@@ -62,6 +62,7 @@ CREATE TABLE entry (
 	conversation TEXT NOT NULL, seq INTEGER NOT NULL, body BLOB NOT NULL,
 	PRIMARY KEY (conversation, seq)
 ) STRICT, WITHOUT ROWID;
+` + threadTable + `
 CREATE TABLE outbox (
 	n INTEGER PRIMARY KEY, state INTEGER NOT NULL, send BLOB NOT NULL, made_at INTEGER NOT NULL,
 	seq INTEGER NOT NULL, code TEXT NOT NULL, reason TEXT NOT NULL
@@ -72,6 +73,13 @@ CREATE TABLE feed (
 ) STRICT;
 CREATE INDEX feed_entry ON feed (conversation, seq);
 `
+
+// threadTable has a kept thread in each row; body is its root, what the user has of it, and
+// its replies, as a ListThreadResponse.
+const threadTable = `CREATE TABLE thread (
+	conversation TEXT NOT NULL, root INTEGER NOT NULL, stale INTEGER NOT NULL, used INTEGER NOT NULL, body BLOB NOT NULL,
+	PRIMARY KEY (conversation, root)
+) STRICT;`
 
 // Open opens the file, or makes it (mode 0600). It fails if another process
 // has it open, or if a newer version of this package wrote it.
@@ -216,6 +224,9 @@ func (s *Store) Load(ctx context.Context) (*skein.Snapshot, error) {
 	if err == nil {
 		err = s.loadOutbox(ctx, snap)
 	}
+	if err == nil {
+		err = s.loadThreads(ctx, snap)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("sqlitestore: load: %w", err)
 	}
@@ -268,6 +279,21 @@ func (s *Store) loadOutbox(ctx context.Context, snap *skein.Snapshot) error {
 		snap.Outbox = append(snap.Outbox, o)
 		return err
 	}, "SELECT n, state, send, made_at, seq, code, reason FROM outbox ORDER BY n")
+}
+
+func (s *Store) loadThreads(ctx context.Context, snap *skein.Snapshot) error {
+	return s.query(ctx, func(rows *sql.Rows) error {
+		var t skein.ThreadRecord
+		var body []byte
+		var told wire.ListThreadResponse
+		err := rows.Scan(&t.Conversation, &t.Root, &t.Stale, &t.Used, &body)
+		if err == nil {
+			err = proto.Unmarshal(body, &told)
+		}
+		t.Thread, t.Replies, t.Before = told.Thread, told.Entries, told.Next
+		snap.Threads = append(snap.Threads, t)
+		return err
+	}, "SELECT conversation, root, stale, used, body FROM thread")
 }
 
 // Entries implements skein.Store.

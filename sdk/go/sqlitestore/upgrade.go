@@ -15,7 +15,7 @@ import (
 // last one of the window. Up to 4 nothing was known of what users set for themselves,
 // up to 5 nothing of unread mentions, and up to 6 nothing of what disappears, which the
 // list tells, too. Up to 7 a question to the server was not kept: such a client goes on
-// as it did.
+// as it did. Up to 8 no threads were kept: none is until it is read.
 func (s *Store) upgrade(ctx context.Context, from int) error {
 	var text string
 	if from < 2 {
@@ -39,9 +39,10 @@ func (s *Store) upgrade(ctx context.Context, from int) error {
 			ALTER TABLE conversation ADD COLUMN lifetimes BLOB NOT NULL DEFAULT x'';
 			UPDATE meta SET listing = 1, list_next = '' WHERE position != '';`
 	}
-	text += `
-		ALTER TABLE conversation ADD COLUMN unsure INTEGER NOT NULL DEFAULT 0;
-		PRAGMA user_version = 8`
+	if from < 8 {
+		text += "ALTER TABLE conversation ADD COLUMN unsure INTEGER NOT NULL DEFAULT 0;"
+	}
+	text += threadTable + "PRAGMA user_version = 9"
 	if _, err := s.conn.ExecContext(ctx, text); err != nil || from >= 4 {
 		return err
 	}

@@ -339,3 +339,43 @@ func TestUpgradeFromVersion7(t *testing.T) {
 		}
 	}
 }
+
+// Up to version 8 no threads were kept; everything else stays as it is.
+func TestUpgradeFromVersion8(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	s, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Apply(t.Context(), &skein.Batch{Conversations: []*skein.ConversationRecord{{ID: "grp:g", Unsure: true}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("DROP TABLE thread; PRAGMA user_version = 8"); err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	for again := range 2 {
+		s, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		snap, err := s.Load(t.Context())
+		if err != nil || len(snap.Conversations) != 1 || !snap.Conversations[0].Unsure || len(snap.Threads) != again {
+			t.Fatalf("%+v, %v", snap, err)
+		}
+		err = s.Apply(t.Context(), &skein.Batch{Threads: []*skein.ThreadRecord{{Conversation: "grp:g", Root: 1, Thread: &wire.Thread{}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -24,7 +24,7 @@ type Open func(t *testing.T) (s skein.Store, reopen func() skein.Store)
 func Run(t *testing.T, open Open) {
 	for name, f := range map[string]func(*testing.T, Open){
 		"Empty": testEmpty, "Records": testRecords, "Entries": testEntries, "Feed": testFeed,
-		"Changed": testChanged, "Forget": testForget, "Reset": testReset, "Outbox": testOutbox,
+		"Changed": testChanged, "Forget": testForget, "Reset": testReset, "Outbox": testOutbox, "Threads": testThreads,
 		"BigNumbers": testBigNumbers, "ReadsDuringWrites": testConcurrent,
 	} {
 		t.Run(name, func(t *testing.T) { f(t, open) })
@@ -303,6 +303,51 @@ func testReset(t *testing.T, open Open) {
 	if len(items) != 1 || items[0].Entry.GetContent().GetText() != "a" {
 		t.Errorf("an event not handled yet lost its content: %+v", items)
 	}
+}
+
+func testThreads(t *testing.T, open Open) {
+	s, reopen := open(t)
+	root := text(dm, 1<<53+1, "root")
+	root.Replies = &wire.Replies{Count: 3, LastAtMs: 9}
+	thread := func(conversation string, root *wire.Entry, used uint64, replies ...*wire.Entry) *skein.ThreadRecord {
+		return &skein.ThreadRecord{
+			Conversation: conversation, Root: root.Seq, Replies: replies, Before: 1<<53 + 2, Stale: used%2 == 1, Used: used,
+			Thread: &wire.Thread{Root: root, Last: 1<<53 + 4, Follows: true, Unread: 2, Read: 1<<53 + 3},
+		}
+	}
+	check := func(what string, wanted ...*skein.ThreadRecord) {
+		t.Helper()
+		s = reopen()
+		got := load(t, s).Threads
+		sort.Slice(got, func(i, j int) bool { return got[i].Used < got[j].Used })
+		if len(got) != len(wanted) {
+			t.Fatalf("%s: %d threads, want %d", what, len(got), len(wanted))
+		}
+		for i, w := range wanted {
+			g := &got[i]
+			told := func(r *skein.ThreadRecord) *wire.ListThreadResponse {
+				return &wire.ListThreadResponse{Thread: r.Thread, Entries: r.Replies, Next: r.Before}
+			}
+			if g.Conversation != w.Conversation || g.Root != w.Root || g.Stale != w.Stale || g.Used != w.Used || !proto.Equal(told(g), told(w)) {
+				t.Errorf("%s: %+v, want %+v", what, g, w)
+			}
+		}
+	}
+	check("none")
+	reply := text(dm, 1<<53+3, "reply")
+	a, b, c := thread(dm, root, 1, reply, text(dm, 1<<53+4, "another")), thread(dm, text(dm, 5, "r"), 2), thread("grp:g", text("grp:g", 5, "r"), 3, reply)
+	apply(t, s, &skein.Batch{Threads: []*skein.ThreadRecord{a, b, c}, Entries: []*wire.Entry{root}})
+	check("kept", a, b, c)
+	// A thread is replaced as a whole, and what is done to the window does not touch it.
+	more := thread(dm, text(dm, 5, "r"), 4, text(dm, 8, "x"))
+	apply(t, s, &skein.Batch{
+		ForgetThreads: []skein.EntryRef{{Conversation: "grp:g", Seq: 5}, {Conversation: dm, Seq: 99}}, Threads: []*skein.ThreadRecord{more},
+		Forget: []skein.EntryRef{{Conversation: dm, Seq: 1 << 60}}, Changed: []*wire.Entry{text(dm, 8, "y")},
+	})
+	check("changed", a, more)
+	want(t, "entries", len(entries(t, s, 1, math.MaxInt64, 9)), 0)
+	apply(t, s, &skein.Batch{Reset: true, Threads: []*skein.ThreadRecord{c}})
+	check("reset", c)
 }
 
 func testOutbox(t *testing.T, open Open) {
