@@ -36,13 +36,14 @@ after(async () => {
 const next = () => `00000000-0000-7000-8000-${String(++n).padStart(12, "0")}`
 const send = (conversation, content, more = {}) => server.call("MessageService/SendMessage", { conversation, id: next(), content, ...more }, agent.token)
 
-/** A group of the agent and a visitor, and how that visitor's page gets tokens: { conversation, visitor, mint }. */
+/** A group of the agent and a visitor, and how that visitor's page gets tokens: { conversation, visitor, user, mint }. */
 async function question(name) {
   const visitor = `visitor-${name}`
-  const mint = async (lifetimeMs = 3_600_000) => (await server.call("AdminService/MintToken", { user: visitor, displayName: "Vera", lifetimeMs: String(lifetimeMs) }, key)).tokens.accessToken
-  await mint()
+  const minted = async (lifetimeMs) => (await server.call("AdminService/MintToken", { user: visitor, displayName: "Vera", lifetimeMs: String(lifetimeMs) }, key)).tokens
+  const mint = async (lifetimeMs = 3_600_000) => (await minted(lifetimeMs)).accessToken
+  const { user } = await minted(3_600_000)
   await server.call("AdminService/CreateGroupFor", { id: name, name: "Order 17", owner: agent.user, members: [visitor] }, key)
-  return { conversation: `grp:${name}`, visitor, mint }
+  return { conversation: `grp:${name}`, visitor, user, mint }
 }
 
 /** The origin that is let in: by this name it is another one than the server's, 127.0.0.1. */
@@ -89,7 +90,7 @@ test("a visitor writes in the shop, the agent answers in the web app: text, a re
   const { seq } = await send(conversation, { type: "text", text: "three times, even" }, { replyTo: question.seq })
   await said(page, "three times, even").locator(".quote", { hasText: "second brew?" }).waitFor()
   await server.call("MessageService/ReactToMessage", { conversation, seq: question.seq, id: next(), reaction: "🍃" }, agent.token)
-  await said(page, "second brew?").getByRole("img", { name: "🍃, 1 person" }).waitFor()
+  await said(page, "second brew?").getByRole("button", { name: "🍃, 1 person" }).waitFor()
   await server.call("MessageService/EditMessage", { conversation, seq, id: next(), content: { type: "text", text: "four times, even" } }, agent.token)
   await said(page, "four times, even").getByText("edited").waitFor()
   await server.call("MessageService/RecallMessage", { conversation, seq }, agent.token)
@@ -102,6 +103,117 @@ test("a visitor writes in the shop, the agent answers in the web app: text, a re
   assert.equal(await chat(page).locator("article img").evaluate((i) => i.decode().then(() => i.naturalWidth > 0)), true)
   assert.deepEqual(await page.evaluate(async () => [Object.keys(localStorage), Object.keys(sessionStorage), (await indexedDB.databases()).length]), [[], [], 0], "something is kept in the shop's origin")
   await desk.context().close()
+  await page.context().close()
+})
+
+/** A page of that conversation's visitor. */
+async function visitorOf(q, options) {
+  const token = await q.mint()
+  const page = await visit(await hosted(`<!doctype html><html lang="en"><title>host</title><style>skein-conversation { height: 600px; }</style><script>document.addEventListener("DOMContentLoaded", () => { document.querySelector("skein-conversation").getToken = () => ${JSON.stringify(token)} })</script>
+    <script src="${server.url}/skein-widget.js" defer></script><skein-conversation conversation="${q.conversation}"></skein-conversation></html>`), options)
+  await opened(page)
+  return page
+}
+
+const poll = (more = {}) => [{ type: "poll", text: JSON.stringify({ question: "Which tea?", options: [{ id: "g", text: "green" }, { id: "b", text: "black" }] }), fallback: "[poll] Which tea?" }, { poll: { options: [{ id: "g" }, { id: "b" }], ...more } }]
+
+test("a visitor replies and reacts, by mouse and by keyboard; one who is no member any more does neither", async () => {
+  const q = await question("acts")
+  const first = await send(q.conversation, { type: "text", text: "first of all" })
+  await send(q.conversation, { type: "text", text: "second to none" })
+  const page = await visitorOf(q)
+  const told = (text) => said(page, text).first() // others quote it
+  const acts = (text) => told(text).getByRole("button", { name: "Reply or react", exact: true })
+  const answering = chat(page).getByRole("group", { name: "Reply to Mira of Northwind" })
+  const stored = async (text) => (await server.stored(q.conversation, agent.token)).find((e) => e.content?.text === text)
+
+  await told("first of all").hover()
+  await acts("first of all").click()
+  await told("first of all").getByRole("button", { name: "Reply", exact: true }).click()
+  await answering.getByText("first of all").waitFor()
+  await page.keyboard.type("indeed")
+  await page.keyboard.press("Enter")
+  await said(page, "indeed").locator(".quote", { hasText: "first of all" }).waitFor()
+  await said(page, "indeed").locator("[aria-label=Sent]").waitFor()
+  assert.equal((await stored("indeed")).replyTo, first.seq)
+  await answering.waitFor({ state: "detached" })
+
+  // By keyboard: one stop for all messages, the arrows from there; Escape closes, and drops the reply.
+  await chat(page).locator(".view").focus()
+  await page.keyboard.press("Tab")
+  const focused = () => chat(page).evaluate((e) => e.shadowRoot.activeElement?.closest("article")?.querySelector(".text:not(.quote .text)")?.textContent ?? e.shadowRoot.activeElement?.tagName)
+  assert.equal(await focused(), "indeed")
+  await page.keyboard.press("ArrowUp")
+  assert.equal(await focused(), "second to none")
+  await page.keyboard.press("Enter")
+  await said(page, "second to none").getByRole("group", { name: "Reply or react" }).waitFor()
+  await page.keyboard.press("Escape")
+  await said(page, "second to none").getByRole("group", { name: "Reply or react" }).waitFor({ state: "detached" })
+  assert.equal(await focused(), "second to none")
+  await page.keyboard.press("Enter")
+  await page.keyboard.press("Tab")
+  await page.keyboard.press("Enter")
+  await answering.getByText("second to none").waitFor()
+  assert.equal(await focused(), "TEXTAREA")
+  await page.keyboard.press("Escape")
+  await answering.waitFor({ state: "detached" })
+  await page.keyboard.type("by itself")
+  await page.keyboard.press("Enter")
+  await said(page, "by itself").locator("[aria-label=Sent]").waitFor()
+  assert.equal((await stored("by itself")).replyTo ?? "0", "0")
+
+  const mark = (name) => told("first of all").getByRole("button", { name, exact: true })
+  await told("first of all").hover()
+  await acts("first of all").click()
+  await mark("React with 👍").click()
+  await mark("👍, 1 person").waitFor()
+  assert.equal(await mark("👍, 1 person").getAttribute("aria-pressed"), "true")
+  const reactions = async () => ((await stored("first of all")).reactions ?? []).map((r) => `${r.reaction} ${r.count}`)
+  await until("it is stored", async () => (await reactions()).includes("👍 1"))
+  await server.call("MessageService/ReactToMessage", { conversation: q.conversation, seq: first.seq, id: next(), reaction: "🍃" }, agent.token)
+  await mark("🍃, 1 person").click()
+  await mark("🍃, 2 people").waitFor()
+  await until("it is joined", async () => (await reactions()).includes("🍃 2"))
+  await mark("👍, 1 person").click()
+  await mark("👍, 1 person").waitFor({ state: "detached" })
+  await until("it is taken back", async () => !(await reactions()).some((r) => r.startsWith("👍")))
+
+  await server.call("GroupService/RemoveMembers", { conversation: q.conversation, users: [q.user] }, agent.token)
+  await chat(page).getByText("You are no longer part of this conversation.").waitFor()
+  assert.equal(await chat(page).getByRole("button", { name: "Reply or react", exact: true }).count(), 0)
+  assert.equal(await mark("🍃, 2 people").isDisabled(), true)
+  await page.context().close()
+})
+
+test("a visitor votes in polls: one choice or several, with what others chose, until it ends", async () => {
+  const q = await question("polls")
+  const one = await send(q.conversation, ...poll())
+  const page = await visitorOf(q)
+  const option = (name) => chat(page).getByRole("radio", { name })
+  const votes = async (seq) => (await server.stored(q.conversation, agent.token)).find((e) => e.seq === seq).poll.options.map((o) => o.votes ?? 0)
+  await option("green 0 %").click()
+  await option("green 100 %").waitFor()
+  assert.equal(await option("green").getAttribute("aria-checked"), "true")
+  assert.deepEqual(await votes(one.seq), [1, 0])
+  await server.call("MessageService/VoteInPoll", { conversation: q.conversation, seq: one.seq, id: next(), options: ["b"] }, agent.token)
+  await chat(page).getByText("2 people voted").waitFor()
+  await option("black 50 %").click()
+  await option("black 100 %").waitFor()
+  assert.deepEqual(await votes(one.seq), [0, 2])
+  await option("black 100 %").click()
+  await chat(page).getByText("1 person voted").waitFor()
+  assert.deepEqual(await votes(one.seq), [0, 1])
+  await server.call("MessageService/EndPoll", { conversation: q.conversation, seq: one.seq, id: next() }, agent.token)
+  await chat(page).getByText("Ended").waitFor()
+  assert.equal(await option("green").isDisabled(), true)
+
+  const several = await send(q.conversation, ...poll({ multiple: true, anonymous: true }))
+  await chat(page).getByText("Choose any number · anonymous").waitFor()
+  await chat(page).getByRole("checkbox", { name: "green" }).click()
+  await chat(page).getByRole("checkbox", { name: "green 100 %", checked: true }).waitFor()
+  await chat(page).getByRole("checkbox", { name: "black" }).click()
+  await chat(page).getByRole("checkbox", { name: "black 100 %", checked: true }).waitFor()
+  assert.deepEqual(await votes(several.seq), [1, 1])
   await page.context().close()
 })
 
@@ -320,7 +432,9 @@ for (const [name, options] of [["light", { ...desktop, colorScheme: "light" }], 
     const lang = name.includes("Chinese") ? "zh-CN" : "en"
     const q = await question(`axe-${name.replaceAll(/\W/g, "")}`)
     await send(q.conversation, { type: "text", text: "hello **you**, see https://example.com" })
-    await send(q.conversation, { type: "text", text: "> quoted\n\n- one\n- two\n\n`code`" })
+    const { seq } = await send(q.conversation, { type: "text", text: "> quoted\n\n- one\n- two\n\n`code`" })
+    await server.call("MessageService/ReactToMessage", { conversation: q.conversation, seq, id: next(), reaction: "🍃" }, agent.token)
+    await send(q.conversation, ...poll())
     const token = await q.mint()
     const page = await visit(await hosted(`<!doctype html><html lang="${lang}"><meta name="viewport" content="width=device-width"><title>host</title><main><h1>Host</h1><script>document.addEventListener("DOMContentLoaded", () => { document.querySelector("skein-conversation").getToken = () => ${JSON.stringify(token)} })</script>
       <script src="${server.url}/skein-widget.js" defer></script><skein-conversation conversation="${q.conversation}"></skein-conversation></main></html>`), options)
@@ -328,13 +442,17 @@ for (const [name, options] of [["light", { ...desktop, colorScheme: "light" }], 
     await said(page, "hello you").waitFor()
     const write = lang === "en" ? "Write a message" : "写消息"
     for (let i = 0; ; i++) {
-      assert.ok(i < 12, "the keyboard does not come to where one writes")
+      assert.ok(i < 16, "the keyboard does not come to where one writes")
       await page.keyboard.press("Tab")
       if (await chat(page).evaluate((e, label) => e.shadowRoot.activeElement?.getAttribute("aria-label") === label, write)) break
     }
     await page.keyboard.type("by keyboard")
     await page.keyboard.press("Enter")
     await said(page, "by keyboard").waitFor()
+    await said(page, "Which tea?").locator(".act").click()
+    await said(page, "Which tea?").locator(".bar .icon").first().click()
+    await said(page, "hello you").locator(".act").click()
+    await chat(page).locator(".answered").waitFor()
     await page.evaluate(axe)
     const r = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }))
     assert.deepEqual(r.violations.flatMap((v) => v.nodes.map((x) => `${v.id}: ${x.target.join(" ")}: ${x.failureSummary?.split("\n")[1]?.trim() ?? ""}`)), [])

@@ -1,14 +1,16 @@
-import { useEffect, useRef, useState, type ClipboardEvent, type DragEvent, type KeyboardEvent, type ReactElement } from "react"
+import { useEffect, useLayoutEffect, useRef, useState, type ClipboardEvent, type DragEvent, type KeyboardEvent, type ReactElement } from "react"
 import { errorFrom } from "../action.js"
+import type { Message } from "@skein-im/client"
 import { useTyping } from "../typing.js"
 import { useUpload, type UploadControl, type UploadItem } from "../upload.js"
 import { socketOf } from "./access.js"
 import { Icon } from "./Icon.js"
+import { Quote } from "./Quote.js"
 import { useScene, why } from "./scene.js"
 
-/** Where one writes: Enter sends, Shift+Enter is a new line; files by the button, by paste, by drop. */
-export function Composer(): ReactElement {
-  const { client, server, access, conversation, t, note } = useScene()
+/** Where one writes: Enter sends, Shift+Enter is a new line; files by the button, by paste, by drop. What is sent first answers the message that is `answered`. */
+export function Composer({ answered }: { answered: Message | undefined }): ReactElement {
+  const { client, server, access, conversation, t, name, find, answer, note } = useScene()
   const { typing } = useTyping(conversation)
   const uploads = useUpload({ url: socketOf(server), getToken: access.get })
   const [text, setText] = useState("")
@@ -16,23 +18,40 @@ export function Composer(): ReactElement {
   const area = useRef<HTMLTextAreaElement>(null)
   const chooser = useRef<HTMLInputElement>(null)
   useGrowing(area, text)
+  useLayoutEffect(() => {
+    if (answered !== undefined) area.current?.focus() // before the next key
+  }, [answered])
 
+  /** Once: what is sent after it answers nothing. */
+  const reply = (): { replyTo?: number } => {
+    answer(undefined)
+    return answered === undefined ? {} : { replyTo: answered.seq }
+  }
   const send = (): void => {
     const said = text.trim()
     if (said === "") return
     setText("") // in the same frame: the message stands in the timeline
-    client.conversation(conversation).post(said).catch((e: unknown) => {
+    client.conversation(conversation).post(said, reply()).catch((e: unknown) => {
       setText((now) => (now === "" ? said : now))
+      answer(answered)
       note(why(t, errorFrom(e)))
     })
     area.current?.focus()
   }
   const attach = (files: Iterable<File>): void => {
-    const post: Post = (body, type, id, fallback) => client.conversation(conversation).post(body, { type, media: [id], fallback })
-    for (const f of [...files].slice(0, 10)) void sendFile(f, uploads, post).catch((e: unknown) => note(why(t, errorFrom(e))))
+    const to = reply()
+    for (const [i, f] of [...files].slice(0, 10).entries()) {
+      const post: Post = (body, type, id, fallback) => client.conversation(conversation).post(body, { type, media: [id], fallback, ...(i === 0 ? to : {}) })
+      void sendFile(f, uploads, post).catch((e: unknown) => note(why(t, errorFrom(e))))
+    }
   }
   const onKeyDown = (e: KeyboardEvent): void => {
-    if (e.nativeEvent.isComposing || e.keyCode === 229 || e.key !== "Enter" || e.shiftKey || e.altKey) return // the input method has it
+    if (e.nativeEvent.isComposing || e.keyCode === 229) return // the input method has it
+    if (e.key === "Escape" && answered !== undefined) {
+      e.stopPropagation()
+      answer(undefined)
+    }
+    if (e.key !== "Enter" || e.shiftKey || e.altKey) return
     e.preventDefault()
     send()
   }
@@ -56,6 +75,12 @@ export function Composer(): ReactElement {
   }
   return (
     <div className={over ? "composer over" : "composer"} {...drop}>
+      {answered !== undefined && (
+        <div className="answered" role="group" aria-label={t.replyTo(answered.own ? t.you : name(answered.sender))}>
+          <Quote of={find(answered.seq) ?? answered} />
+          <button type="button" className="icon" aria-label={t.noReply} title={t.noReply} onClick={() => { answer(undefined); area.current?.focus() }}><Icon name="close" /></button>
+        </div>
+      )}
       {uploads.uploads.length > 0 && <ul className="tray">{uploads.uploads.map((u) => <Upload key={u.key} item={u} remove={() => uploads.remove(u.key)} again={() => { uploads.remove(u.key); attach([new File([u.blob], u.name, { type: u.blob.type })]) }} />)}</ul>}
       <form className="line" onSubmit={(e) => { e.preventDefault(); send() }}>
         <button type="button" className="icon" aria-label={t.attach} title={t.attach} onClick={() => chooser.current?.click()}><Icon name="attach" /></button>

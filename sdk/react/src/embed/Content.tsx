@@ -3,6 +3,7 @@ import type { Media, Message } from "@skein-im/client"
 import { bodyOf, isUpload, onlyEmoji, safeHref, shownSize, type Picture as About } from "@skein-im/client/content"
 import { Icon } from "./Icon.js"
 import { openMedia, usePicture, type Place } from "./media.js"
+import { Poll } from "./Poll.js"
 import { useScene } from "./scene.js"
 import { Text } from "./Text.js"
 
@@ -21,6 +22,8 @@ export function Content({ message: m }: { message: Message }): ReactNode {
     case "voice":
     case "file":
       return <><File m={m} about={body.about} named={body.t === "file"} /><Caption m={m} about={body.about} /></>
+    case "poll":
+      return <Poll of={m} body={body.poll} />
     case "sticker":
       return m.media[0] === undefined ? body.alt : <Picture place={placeOf(m, m.media[0].id)} {...shownSize(m.media[0].width ?? 0, m.media[0].height ?? 0, { width: 140, height: 140 })} alt={body.alt || t.picture} thumbnail={false} />
     default:

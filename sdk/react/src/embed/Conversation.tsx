@@ -32,7 +32,9 @@ export function Conversation({ client, server, conversation, access, t, heading,
 
   const name = useCallback((id: string) => users.get(id)?.displayName || users.get(id)?.username || t.someone, [users, t])
   const find = useQuoted(client, conversation, messages.messages, connection.state === "connected")
-  const scene = useMemo<Scene>(() => ({ client, server, conversation, access, t, name, find, note }), [client, server, conversation, access, t, name, find, note])
+  const [answered, answer] = useState<Message>()
+  const mayWrite = summary?.member !== false
+  const scene = useMemo<Scene>(() => ({ client, server, conversation, access, t, name, find, mayWrite, answer, note }), [client, server, conversation, access, t, name, find, mayWrite, note])
   const { users: typing } = useTyping(conversation)
 
   const stop = stops[state]
@@ -46,7 +48,7 @@ export function Conversation({ client, server, conversation, access, t, heading,
         : here ? <Timeline of={messages} connected={connection.state === "connected"} named={summary?.kind !== "dm"} read={summary?.read ?? 0} />
           : <Waiting t={t} />}
       <p className="below" role="status" data-state={state}>{noted || below}</p>
-      {stop === undefined && (summary?.member === false ? <p className="barred">{t.mayNotWrite}</p> : <Composer />)}
+      {stop === undefined && (mayWrite ? <Composer answered={answered} /> : <p className="barred">{t.mayNotWrite}</p>)}
     </SceneContext.Provider>
   )
 }

@@ -1,8 +1,9 @@
-import { memo, type ReactElement, type ReactNode } from "react"
+import { memo, type ReactElement } from "react"
 import type { Message } from "@skein-im/client"
-import { bodyOf, plain } from "@skein-im/client/content"
+import { Acts } from "./Acts.js"
 import { Content, isBare } from "./Content.js"
 import { Icon } from "./Icon.js"
+import { Quote } from "./Quote.js"
 import { useScene, why } from "./scene.js"
 import type { Texts } from "./texts.js"
 
@@ -15,55 +16,34 @@ export interface RowProps {
   last: boolean
   /** Several people write here: who did stands above. */
   named: boolean
+  /** What one may do about it is a stop of the Tab key. */
+  tab: boolean
 }
 
 /** A message: who, what, when, and how it stands. */
-export const MessageRow = memo(function MessageRow({ message: m, first, last, named }: RowProps): ReactElement {
-  const { t, name } = useScene()
+export const MessageRow = memo(function MessageRow({ message: m, first, last, named, tab }: RowProps): ReactElement {
+  const { t, name, find } = useScene()
   const who = m.own ? t.you : name(m.sender)
   const bare = !m.recalled && isBare(m)
   const kind = ["row", m.own ? "own" : "other", first ? "first" : "", last ? "last" : "", bare ? "bare" : ""].filter(Boolean).join(" ")
   return (
     <article className={kind} aria-label={`${who}, ${timeOf(m.atMs, t)}`} data-seq={m.seq}>
       {first && !m.own && named && <span className="who" aria-hidden="true"><bdi>{who}</bdi></span>}
-      <div className="bubble">
-        {m.replyTo > 0 && !m.recalled && <Quote seq={m.replyTo} />}
-        {m.recalled ? <p className="text recalled">{t.recalled}</p> : <Content message={m} />}
-        <span className="meta">
-          {m.editedAtMs > 0 && !m.recalled && <span>{t.edited}</span>}
-          <time dateTime={new Date(m.atMs).toISOString()}>{timeOf(m.atMs, t)}</time>
-          {m.status !== "" && <span className={`tick ${m.status}`} role="img" aria-label={words(t)[m.status]} title={words(t)[m.status]}><Icon name={ticks[m.status]} /></span>}
-        </span>
-      </div>
-      <Reactions of={m} />
+      <Acts of={m} tab={tab}>
+        <div className="bubble">
+          {m.replyTo > 0 && !m.recalled && <Quote of={find(m.replyTo)} />}
+          {m.recalled ? <p className="text recalled">{t.recalled}</p> : <Content message={m} />}
+          <span className="meta">
+            {m.editedAtMs > 0 && !m.recalled && <span>{t.edited}</span>}
+            <time dateTime={new Date(m.atMs).toISOString()}>{timeOf(m.atMs, t)}</time>
+            {m.status !== "" && <span className={`tick ${m.status}`} role="img" aria-label={words(t)[m.status]} title={words(t)[m.status]}><Icon name={ticks[m.status]} /></span>}
+          </span>
+        </div>
+      </Acts>
       {m.status === "failed" && <Failed m={m} />}
     </article>
   )
 })
-
-/** The message that this one answers, if it is here. */
-function Quote({ seq }: { seq: number }): ReactElement {
-  const { t, find, name } = useScene()
-  const m = find(seq)
-  if (m === undefined) return <blockquote className="quote">{t.before}</blockquote>
-  const body = bodyOf(m)
-  const said = m.recalled ? t.recalled : body.t === "text" ? plain(body.text) : m.fallback
-  return <blockquote className="quote"><strong><bdi>{m.own ? t.you : name(m.sender)}</bdi></strong><span dir="auto">{said.slice(0, 140)}</span></blockquote>
-}
-
-function Reactions({ of: m }: { of: Message }): ReactNode {
-  const { t } = useScene()
-  if (m.recalled || m.reactions.length === 0) return null
-  return (
-    <ul className="reactions">
-      {m.reactions.map((r) => (
-        <li key={r.reaction} className={r.mine === true ? "mine" : ""}>
-          <span role="img" aria-label={t.reaction(r.reaction, r.count ?? 0)}>{r.reaction.slice(0, 32)}{(r.count ?? 0) > 1 && ` ${r.count ?? 0}`}</span>
-        </li>
-      ))}
-    </ul>
-  )
-}
 
 function Failed({ m }: { m: Message }): ReactElement {
   const { t, client, note } = useScene()

@@ -3,6 +3,7 @@ import type { Message } from "@skein-im/client"
 import { plain } from "@skein-im/client/content"
 import { useEvent } from "../conversations.js"
 import type { Messages } from "../messages.js"
+import { mayActOn } from "./Acts.js"
 import { Icon } from "./Icon.js"
 import { dayOf, MessageRow } from "./Row.js"
 import { rowsOf } from "./rows.js"
@@ -17,6 +18,7 @@ export function Timeline({ of, connected, named, read }: { of: Messages; connect
   const { client, conversation, t } = useScene()
   const { messages, complete, loading, loadOlder, error } = of
   const rows = useMemo(() => rowsOf(messages), [messages])
+  const stop = useMemo(() => [...rows].reverse().find((r) => r.kind === "message" && mayActOn(r.message))?.key, [rows])
   const more = connected && !complete && !loading && error === undefined
   const older = useCallback(() => void (more && loadOlder(first)), [more, loadOlder])
   const { view, list, atEnd, toEnd } = useScroll(rows, older)
@@ -50,7 +52,7 @@ export function Timeline({ of, connected, named, read }: { of: Messages; connect
         <ol ref={list} className="rows">
           {rows.map((r) => (
             <li key={r.key} data-key={r.key}>
-              {r.kind === "day" ? <h3 className="day">{dayOf(r.atMs, t)}</h3> : <MessageRow message={r.message} first={r.first} last={r.last} named={named} />}
+              {r.kind === "day" ? <h3 className="day">{dayOf(r.atMs, t)}</h3> : <MessageRow message={r.message} first={r.first} last={r.last} named={named} tab={r.key === stop} />}
             </li>
           ))}
         </ol>

@@ -14,6 +14,10 @@ export interface Scene {
   name: (user: string) => string
   /** A message that is here, by its seq. */
   find: (seq: number) => Message | undefined
+  /** One is a member: who is none any more reads. */
+  mayWrite: boolean
+  /** What is written next answers this; undefined: nothing. */
+  answer: (m: Message | undefined) => void
   /** Says something that passes: below, and to a screen reader. */
   note: (text: string) => void
 }

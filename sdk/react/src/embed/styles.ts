@@ -69,6 +69,15 @@ const timeline = `
 .row.last { padding-bottom: 10px; }
 .row.own { align-items: flex-end; }
 .who { font-size: 12px; font-weight: 600; color: var(--quiet); padding: 0 12px 2px; max-width: 100%; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.acts { display: flex; flex-direction: column; align-items: inherit; width: 100%; }
+.beside { display: flex; align-items: center; gap: 2px; width: 100%; }
+.own .beside { flex-direction: row-reverse; }
+.act { opacity: 0; }
+.row:hover .act, .act:focus-visible, .act[aria-expanded="true"] { opacity: 1; }
+@media (hover: none) { .act { opacity: 0.75; } }
+.bar { display: flex; flex-wrap: wrap; padding: 2px 4px; margin-top: 4px; border-radius: 20px; background: var(--surface); box-shadow: 0 0 0 1px var(--rule); }
+.emoji { font-size: 18px; line-height: 1; color: var(--ink); }
+.emoji[aria-pressed="true"] { background: var(--press); }
 .bubble { display: flex; flex-wrap: wrap; justify-content: flex-end; align-items: flex-end; column-gap: 10px; max-width: min(84%, 520px); min-width: 0; padding: 7px 12px 6px; border-radius: 16px; background: var(--other); color: var(--ink); box-shadow: 0 0 0 1px var(--rule); }
 .own .bubble { background: var(--own); color: var(--own-ink); box-shadow: none; --quiet: var(--own-quiet); --link: var(--own-ink); }
 .other.last .bubble { border-bottom-left-radius: 5px; }
@@ -98,9 +107,19 @@ const timeline = `
 .quote { flex: 1 1 100%; display: flex; flex-direction: column; padding: 2px 8px; margin: 2px 0 5px; border-inline-start: 3px solid var(--accent); border-radius: 4px; background: var(--press); font-size: 13px; overflow: hidden; }
 .quote span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .quote strong { font-weight: 600; }
-.reactions { display: flex; flex-wrap: wrap; gap: 4px; padding: 4px 4px 0; }
-.reactions li { padding: 0 8px; border-radius: 999px; border: 1px solid var(--rule); background: var(--surface); font-size: 13px; line-height: 24px; }
-.reactions .mine { border-color: var(--accent); }
+.reactions { display: flex; flex-wrap: wrap; gap: 4px; padding: 4px 4px 2px; }
+.reactions button { padding: 0 8px; border-radius: 999px; border: 1px solid var(--rule); background: var(--surface); font-size: 13px; line-height: 24px; }
+.reactions [aria-pressed="true"] { border-color: var(--accent); }
+.poll { flex: 1 1 100%; width: 260px; max-width: 100%; }
+.question { font-weight: 600; overflow-wrap: anywhere; }
+.option { display: grid; grid-template-columns: 1fr auto; gap: 2px 10px; width: 100%; min-height: var(--target); align-content: center; padding: 4px 8px; margin-top: 4px; border: 1px solid var(--rule); border-radius: 10px; text-align: start; }
+.option[aria-checked="true"] { border-color: var(--accent); box-shadow: inset 0 0 0 1px var(--accent); }
+.choice { overflow-wrap: anywhere; }
+.part { font-size: 13px; color: var(--quiet); }
+.option progress { grid-column: 1 / -1; appearance: none; border: 0; border-radius: 2px; overflow: hidden; background: var(--press); }
+.option progress::-webkit-progress-bar { background: var(--press); }
+.option progress::-webkit-progress-value { background: var(--accent); }
+.option progress::-moz-progress-bar { background: var(--accent); }
 .failed { font-size: 12px; }
 p.failed { display: flex; flex-wrap: wrap; justify-content: flex-end; align-items: center; gap: 2px 8px; padding: 3px 2px; color: var(--error); }
 .bubble:has(> .picture, > .grid) { padding: 4px 4px 5px; }
@@ -134,6 +153,8 @@ const composer = `
 textarea { flex: 1; min-width: 0; min-height: var(--target); max-height: 160px; resize: none; padding: 7px 12px; border: 1px solid var(--control); border-radius: 18px; background: var(--ground); overflow-y: auto; scrollbar-width: thin; }
 textarea:focus-visible { outline-offset: -2px; }
 textarea::placeholder { color: var(--quiet); opacity: 1; }
+.answered { display: flex; align-items: center; gap: 4px; padding: 0 4px 6px; }
+.answered .quote { flex: 1 1 auto; min-width: 0; margin: 0; }
 .tray { display: flex; flex-direction: column; gap: 4px; padding: 2px 4px 8px; max-height: 150px; overflow-y: auto; }
 .upload { display: flex; align-items: center; gap: 8px; font-size: 13px; }
 .grow { flex: 1; gap: 2px; }

@@ -55,6 +55,17 @@ export interface Texts {
   unread: (n: number) => string
   reaction: (reaction: string, n: number) => string
   from: (name: string) => string
+  /** What one may do about a message. */
+  acts: string
+  reply: string
+  replyTo: (name: string) => string
+  noReply: string
+  react: (reaction: string) => string
+  pollOne: string
+  pollMany: string
+  pollEnded: string
+  anonymous: string
+  voters: (n: number) => string
 }
 
 export const english: Texts = {
@@ -111,6 +122,16 @@ export const english: Texts = {
   unread: (n) => (n === 1 ? "1 new message" : `${n} new messages`),
   reaction: (reaction, n) => `${reaction}, ${n === 1 ? "1 person" : `${n} people`}`,
   from: (name) => `From ${name}`,
+  acts: "Reply or react",
+  reply: "Reply",
+  replyTo: (name) => `Reply to ${name}`,
+  noReply: "Do not reply",
+  react: (reaction) => `React with ${reaction}`,
+  pollOne: "Choose one",
+  pollMany: "Choose any number",
+  pollEnded: "Ended",
+  anonymous: "anonymous",
+  voters: (n) => (n === 0 ? "No votes yet" : n === 1 ? "1 person voted" : `${n} people voted`),
 }
 
 export const chinese: Texts = {
@@ -167,6 +188,16 @@ export const chinese: Texts = {
   unread: (n) => `${n} 条新消息`,
   reaction: (reaction, n) => `${reaction}，${n} 人`,
   from: (name) => `来自${name}`,
+  acts: "回复或回应",
+  reply: "回复",
+  replyTo: (name) => `回复${name}`,
+  noReply: "取消回复",
+  react: (reaction) => `用 ${reaction} 回应`,
+  pollOne: "单选",
+  pollMany: "可多选",
+  pollEnded: "已结束",
+  anonymous: "匿名",
+  voters: (n) => (n === 0 ? "还没有人投票" : `${n} 人已投票`),
 }
 
 /** The texts of a language tag: Chinese for zh and its like, English for all others. */
