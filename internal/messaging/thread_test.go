@@ -38,6 +38,22 @@ func (w *world) reply(u im.UserID, c im.ConversationID, thread uint64, text stri
 	return ack.Seq
 }
 
+// replyInMain has the reply stand in the conversation's line as well.
+func (w *world) replyInMain(u im.UserID, c im.ConversationID, thread uint64, text string) uint64 {
+	w.t.Helper()
+	m := w.mentioning(c, text)
+	m.ID, m.Target = w.early(), thread
+	var err error
+	if m.Hash, err = entrycodec.ThreadHash(c, m.Body, m.Kind, thread); err != nil {
+		w.t.Fatal(err)
+	}
+	ack, err := w.send(u, m)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return ack.Seq
+}
+
 func (w *world) recall(u im.UserID, c im.ConversationID, target uint64) {
 	w.t.Helper()
 	if _, err := w.send(u, recalling(im.Message{Conversation: c, ID: w.early()}, target)); err != nil {
@@ -446,17 +462,7 @@ func TestReplyInMain(t *testing.T) {
 	root := w.say("alice", ab, "root")
 	also := func(u im.UserID, thread uint64, text string) uint64 {
 		t.Helper()
-		m := w.mentioning(ab, text)
-		m.ID, m.Target = w.early(), thread
-		var err error
-		if m.Hash, err = entrycodec.ThreadHash(ab, m.Body, m.Kind, thread); err != nil {
-			t.Fatal(err)
-		}
-		ack, err := w.send(u, m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return ack.Seq
+		return w.replyInMain(u, ab, thread, text)
 	}
 	one := also("bob", root, "@alice")
 	last := w.lastDelivered()

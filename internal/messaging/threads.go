@@ -14,7 +14,8 @@ import (
 // not told.
 //
 // So has one that was said in the stretch, stands in the conversation's line as well, and was
-// taken back by now: who applies it does not know what that made of the root.
+// taken back by now: who applies it does not know what that made of the root. And so has one
+// in the conversation's line that is not told, since the user was no member then.
 func (r *reading) roots(ctx context.Context) error {
 	changed := maps.Clone(r.touched)
 	for i := range r.out.Entries {
@@ -39,16 +40,35 @@ func (r *reading) roots(ctx context.Context) error {
 			}
 			continue
 		}
-		if _, known := r.touched[e.Target]; known {
+		if err := r.touchRoot(ctx, e.Target); err != nil {
+			return err
+		}
+	}
+	for root := range r.answered {
+		if root >= r.out.First {
 			continue
 		}
-		root, err := r.s.entryAt(ctx, r.m.Conversation, e.Target)
+		may, err := r.may(ctx, root)
+		if err == nil && may {
+			err = r.touchRoot(ctx, root)
+		}
 		if err != nil {
 			return err
 		}
-		r.touched[e.Target] = root
 	}
 	return nil
+}
+
+// touchRoot has a root be told as it is now.
+func (r *reading) touchRoot(ctx context.Context, seq uint64) error {
+	if _, known := r.touched[seq]; known {
+		return nil
+	}
+	root, err := r.s.entryAt(ctx, r.m.Conversation, seq)
+	if err == nil {
+		r.touch([]im.Entry{root})
+	}
+	return err
 }
 
 // threadRoot returns the root of a thread that a user may read: the message at seq, or with

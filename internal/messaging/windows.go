@@ -26,8 +26,10 @@ type reading struct {
 	deleted im.SeqSet
 	looked  bool
 	// touched are the entries that were amended, by seq; what of them lies in the
-	// stretch is told there.
-	touched map[uint64]im.Entry
+	// stretch is told there. answered are the roots of what was said in the
+	// conversation's line between two times, which may be told and is not there yet.
+	touched  map[uint64]im.Entry
+	answered map[uint64]bool
 }
 
 // earlier are the times of membership before the last one. They are looked up when
@@ -167,6 +169,14 @@ func (r *reading) between(ctx context.Context, first, last uint64) error {
 			return err
 		}
 		r.touch(p.Touched)
+		for i := range p.Entries {
+			if root := p.Entries[i].Root(); root != 0 {
+				if r.answered == nil {
+					r.answered = map[uint64]bool{}
+				}
+				r.answered[root] = true
+			}
+		}
 		last = p.First - 1
 	}
 	return nil

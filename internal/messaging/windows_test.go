@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/skein-im/skein/internal/entrycodec"
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/wire"
 )
 
 // windowed is a group of 40 messages of alice's, in which bob was a member for the
@@ -145,6 +147,48 @@ func TestAmendedBetweenTwoTimes(t *testing.T) {
 		for i, s := range told {
 			if got := said(s.Touched); got != want || strings.Contains(said(s.Entries), "not") {
 				t.Errorf("%d amendments, answer %d: touched %q, want %q; entries %q", many, i, got, want, said(s.Entries))
+			}
+		}
+	}
+}
+
+// What was said between two times in threads, and in the conversation's line as well, is
+// not theirs who are members again; what it made of a root that is theirs is.
+func TestRepliesBetweenTwoTimes(t *testing.T) {
+	for _, many := range []int{0, 1, 2, 700} {
+		w, g := newWorld(t, ticking()), im.Group("g")
+		root, other := w.say("alice", g, "root"), w.say("alice", g, "second")
+		w.members.add("bob", im.Membership{Conversation: g, First: 1, Until: other})
+		at := w.sync("bob", im.SyncQuery{})
+		hidden := w.say("alice", g, "not bob's root")
+		for range many {
+			w.replyInMain("alice", g, root, "not bob's")
+			w.replyInMain("alice", g, hidden, "not bob's")
+		}
+		want := map[bool][]uint64{true: {root}}[many > 0]
+		back := w.say("alice", g, "bob's again")
+		w.members.set("bob", im.Membership{Conversation: g, First: back, Earlier: []im.Window{{First: 1, Until: other}}})
+		r := w.sync("bob", im.SyncQuery{Position: at.Position, Timeline: at.Timeline})
+		if len(r.Conversations) != 1 {
+			t.Fatalf("%+v", r)
+		}
+		told := []im.Stretch{r.Conversations[0].Told}
+		for _, from := range []uint64{other, hidden, back} { // before the gap, in it, and behind it
+			p, err := w.Pull(t.Context(), im.Actor{User: "bob"}, im.PullQuery{Conversation: g, From: from, Limit: 50})
+			if err != nil {
+				t.Fatal(err)
+			}
+			told = append(told, p.Stretch)
+		}
+		for i, s := range told {
+			if got := seqsOf(s.Touched); !slices.Equal(got, want) || strings.Contains(said(s.Entries), "not") {
+				t.Fatalf("%d replies, answer %d: touched %v, want %v; entries %q", many, i, got, want, said(s.Entries))
+			}
+			for _, e := range s.Touched {
+				var root wire.Entry
+				if err := entrycodec.Decode(e.Body, &root); err != nil || int(root.GetReplies().GetCount()) != many {
+					t.Errorf("%d replies, answer %d: the root has %v, %v", many, i, root.GetReplies(), err)
+				}
 			}
 		}
 	}

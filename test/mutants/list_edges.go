@@ -39,6 +39,11 @@ var edges = []Mutant{
 		Package: "test/faults", Test: "TestChosenFaults",
 	},
 	{
+		Name: "roots-are-left-as-they-were", Breaks: "4.3: what a reply in the line made of its root meanwhile is told to who is a member again",
+		Hunks:   []Hunk{{messagingDir + "/windows.go", "\t\t\t\tr.answered[root] = true\n", ""}},
+		Package: messagingDir, Test: "TestRepliesBetweenTwoTimes",
+	},
+	{
 		Name: "positions-stay-behind", Breaks: "§7.7: positions travel with what is pushed",
 		Hunks:   []Hunk{{outDir + "/position.go", "a == nil || a.n < o.tellFrom || o.lagging", "a == nil || a.n > 0 || o.lagging"}},
 		Package: gatewayDir, Test: "TestPositionsTravelWithPushes",
