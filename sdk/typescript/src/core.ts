@@ -32,6 +32,8 @@ const turnInputs = 256
 const maxIdle = 32
 /** At most so many entries of a conversation are kept; older ones are pulled again when they are shown. */
 const maxKept = 5000
+/** So many while the conversation is open in memory: then the older half goes, of which somebody may look at the end. */
+const maxOpen = 20_000
 
 /**
  * The state of a client. Everything happens in turns: inputs (frames, commands, timers) are taken one
@@ -301,23 +303,31 @@ export class Core {
     for (const id of ids) {
       const cv = this.convs.get(id)
       if (cv !== undefined) cv.usedAt = ++this.uses
-      if (cv === undefined || cv.entries !== undefined) continue
+      if (cv === undefined) continue
+      if (cv.entries !== undefined) {
+        if (cv.entries.length > maxOpen) this.keepLast(cv, maxOpen / 2)
+        continue
+      }
       try {
         const all = (await this.o.store.entries(id)).filter((e) => e.seq >= cv.rec.low && e.seq <= cv.rec.high)
         if (cv.entries !== undefined) continue
         cv.entries = all
         this.opened = true
-        if (all.length > maxKept) {
-          const low = all[all.length - maxKept]!.seq
-          this.op({ op: "forget", conversation: id, below: low })
-          cv.forgetEntries(low)
-          cv.rec.low = low
-          this.touch(cv, true)
-        }
+        if (all.length > maxKept) this.keepLast(cv, maxKept)
       } catch (e) {
         this.die(e)
       }
     }
+  }
+
+  /** Keeps so many entries of a conversation, in memory and in the store. */
+  private keepLast(cv: Conv, n: number): void {
+    const all = cv.kept()
+    const low = all[all.length - n]!.seq
+    this.op({ op: "forget", conversation: cv.rec.id, below: low })
+    cv.forgetEntries(low)
+    cv.rec.low = low
+    this.touch(cv, true)
   }
 
   /** Of conversations that nobody looks at, the entries of those that were used last stay in memory. */

@@ -81,3 +81,27 @@ test("a mark that is none is refused, and waiting for a page can be ended", asyn
   await assert.rejects(waiting, { name: "AbortError" })
   await c.close()
 })
+
+test("an open conversation keeps so many messages; older ones are read again", async () => {
+  const { s, c } = await farBack(10)
+  const v = c.conversation(id)
+  const off = v.messages.subscribe(() => undefined)
+  const last = 20_500
+  let most = 0
+  for (let n = 11; n <= last; n += 250) {
+    const entries = range(n, Math.min(n + 249, last)).map((i) => s.store({ conversation: id, sender: "bob", content: { type: "text", text: `m${i}` } }))
+    const told = new Promise<void>((done) => { const stop = c.on("message", (m) => { if (m.seq === entries[entries.length - 1]!.seq) { stop(); done() } }) })
+    for (const socket of s.sockets) socket.tell({ push: { entries, position: entries[entries.length - 1]!.pos! } })
+    await told
+    most = Math.max(most, v.messages.getSnapshot().length)
+  }
+  const kept = seqs(v.messages.getSnapshot())
+  assert.ok(most > 19_000 && most < 20_500, `${most} were there at once`)
+  assert.ok(kept.length < 11_000, `${kept.length} are there`)
+  assert.deepEqual(kept, range(kept[0]!, last))
+  await v.loadOlder(30)
+  assert.deepEqual(seqs(v.messages.getSnapshot()), range(kept[0]! - 30, last))
+  assert.deepEqual(seqs(await v.around(5, 3)), range(2, 8))
+  off()
+  await c.close()
+})
