@@ -12,10 +12,11 @@ import (
 // searches compares what a user finds with what they read: a word that somebody said
 // somewhere, perhaps long ago or taken back, in one conversation and in all of them.
 func (w *walk) searches(ctx context.Context, u *user) error {
-	said := w.model.said(w.looks.IntN)
-	if said == "" {
+	words := strings.Fields(w.model.said(w.looks.IntN)) // a message that was said in parts has several
+	if len(words) == 0 {
 		return nil
 	}
+	said := words[w.looks.IntN(len(words))]
 	query := said[:max(min(2, len(said)), w.looks.IntN(len(said)+1))]
 	mine := w.model.of(u.id)
 	if len(mine) == 0 {
