@@ -73,7 +73,7 @@ test: deps ## all tests, with the race detector; a suite that fails does not kee
 	$(MAKE) --keep-going --no-print-directory test-ts test-web test-go
 
 test-go: deps $(TOOLS)/gotestsum ## the tests in Go
-	$(TOOLS)/gotestsum --format pkgname-and-test-fails -- $(RACE) -timeout 18m -p $(PACKAGES) $(LONGEST) ./...
+	$(TOOLS)/gotestsum --format pkgname-and-test-fails -- $(RACE) -timeout 25m -p $(PACKAGES) $(LONGEST) ./...
 	cd test/oidc && $(GO) test -timeout 5m ./... # a module of its own: a real provider of OpenID Connect
 	cd test/s3 && $(GO) test -timeout 10m ./... # another one: a real S3-compatible server
 	cd test/acme && $(GO) test -timeout 5m ./... # another one: a real authority for certificates
