@@ -66,6 +66,47 @@ test("Enter sends, Shift+Enter breaks, and neither ends a word that an input met
   await message(bob.page, "你好").waitFor()
 })
 
+test("commands behind a slash are offered and done, not sent; what is none is sent as it is", async () => {
+  const { page } = ann
+  const offers = page.getByRole("listbox", { name: "Suggestions" }).getByRole("option")
+  await composer(page).pressSequentially("/")
+  await offers.first().waitFor()
+  assert.deepEqual((await offers.allTextContents()).map((x) => x.split("/")[1].match(/^[a-z]+/)[0].slice(0, 4)), ["file", "poll", "late", "sear", "mute"])
+  await composer(page).pressSequentially("pol")
+  await until("one is left", async () => (await offers.count()) === 1)
+  await composer(page).press("Enter")
+  await page.getByRole("dialog").getByText("Poll").first().waitFor()
+  await page.keyboard.press("Escape")
+  await page.getByRole("dialog").waitFor({ state: "detached" })
+  assert.equal(await composer(page).inputValue(), "")
+
+  for (const [word, muted] of [["/mute", true], ["/unmute", false]]) {
+    await composer(page).pressSequentially(word)
+    await offers.first().waitFor()
+    await composer(page).press("Tab")
+    await page.getByText(muted ? "Muted" : "Unmuted", { exact: true }).waitFor()
+    const { delta } = await server.call("MessageService/ListConversations", {}, ann.token)
+    assert.equal(Number(delta.conversations.find((c) => c.conversation === ann.bob).mine?.mutedUntilMs ?? 0) > Date.now(), muted)
+  }
+  const [picked] = await Promise.all([page.waitForEvent("filechooser"), composer(page).pressSequentially("/file").then(() => offers.first().waitFor()).then(() => composer(page).press("Enter"))])
+  assert.equal(picked.isMultiple(), true)
+
+  await say(page, "/weather in Oslo") // of a bot, perhaps
+  await message(bob.page, "/weather in Oslo").waitFor()
+  await composer(page).pressSequentially("/poll")
+  await offers.first().waitFor()
+  await composer(page).press("Escape")
+  await composer(page).press("Enter")
+  await message(bob.page, "/poll").waitFor()
+
+  await composer(page).pressSequentially("/search")
+  await offers.first().waitFor()
+  await composer(page).press("Enter")
+  await page.waitForURL((u) => u.pathname === "/search" && u.searchParams.get("in") === ann.bob)
+  await page.goBack()
+  await composer(page).waitFor()
+})
+
 test("reply, edit, reaction, recall", async () => {
   const act = async (page, text, name) => {
     await message(page, text).hover()

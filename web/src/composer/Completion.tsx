@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useId, useLayoutEffect, useMemo, useRef, useState, type KeyboardEvent, type RefObject } from "react"
 import { useLingui } from "@lingui/react/macro"
-import { Users } from "lucide-react"
+import { SquareSlash, Users } from "lucide-react"
 import { useClient, useUsers } from "@skein-im/react"
 import { cx } from "../ui/index.js"
 import type { GroupState } from "../timeline/group.js"
@@ -8,6 +8,7 @@ import { isAdmin } from "../timeline/group.js"
 import { nameOf } from "../timeline/names.js"
 import { PersonAvatar } from "../timeline/PersonAvatar.js"
 import { CustomEmoji, useStickers } from "../timeline/stickers.js"
+import { useCommands, type ComposerActs } from "./commands.js"
 import { matching, mentionsIn, openAt, put, type Candidate, type Open } from "./complete.js"
 import type { Emoji } from "./emoji.js"
 import s from "./Composer.module.css"
@@ -32,6 +33,8 @@ interface Offer {
   about: string
   user: string
   char: string
+  /** What it does in the place of standing in the text. */
+  run?: () => void
 }
 
 interface CompletionState extends CompletionHandle {
@@ -51,6 +54,8 @@ export interface CompletionHandle {
   key: (e: KeyboardEvent) => boolean
   /** Whom a text mentions. */
   mentions: (text: string) => string[]
+  /** Does what a text asks for that is a command; false: it is none. */
+  command: (text: string) => boolean
 }
 
 /** A list is open: its id, and that of the line that Enter takes. */
@@ -65,10 +70,15 @@ export interface CompletionOf {
   setText: (text: string) => void
   area: RefObject<HTMLTextAreaElement | null>
   group: GroupState
+  thread: number
+  /** Undefined: what is written is not sent but saved, and no command. */
+  acts: ComposerActs | undefined
 }
 
-/** Members behind @, emoji behind :. */
-function useCompletion({ conversation, text, setText, area, group }: CompletionOf): CompletionState {
+const none: ComposerActs = { file: () => undefined, poll: () => undefined, later: () => undefined }
+
+/** Members behind @, emoji behind :, commands behind /. */
+function useCompletion({ conversation, text, setText, area, group, thread, acts }: CompletionOf): CompletionState {
   const { t } = useLingui()
   const client = useClient()
   const listId = useId()
@@ -87,15 +97,17 @@ function useCompletion({ conversation, text, setText, area, group }: CompletionO
     if (!conversation.startsWith("grp:") || !(isAdmin(group) || group.group?.whoMayMentionAll === "GROUP_POWER_ALL")) return []
     return [{ id: "all", names: ["all"], label: "all", about: t`Everyone in the group` }, { id: "here", names: ["here"], label: "here", about: t`Everyone who is online now` }]
   }, [conversation, group, t])
+  const commands = useCommands(conversation, thread, acts ?? none)
   const offers = useMemo<Offer[]>(() => {
     if (open === undefined) return []
+    if (open.kind === "/") return acts === undefined ? [] : matching(commands, open.query).map(({ id, label, run }) => ({ key: id, word: `/${id}`, label: `/${id}`, about: label, user: "", char: "", run }))
     if (open.kind === ":") {
       const own = [...emoji.keys()].filter((n) => n.includes(open.query)).slice(0, 4).map((n) => ({ key: n, word: `:${n}:`, label: n, about: "", user: "", char: `:${n}:` }))
       return [...own, ...findEmoji(open.query, 8 - own.length).map((e) => ({ key: e.char, word: e.char, label: e.words[0] ?? "", about: "", user: "", char: e.char }))]
     }
     const all: Person[] = [...groups, ...people]
     return matching(all, open.query).map((p) => ({ key: p.id, word: `@${p.label}`, label: p.label, about: p.about, user: groups.some((g) => g.id === p.id) ? "" : p.id, char: "" }))
-  }, [open, people, groups, emoji])
+  }, [open, people, groups, emoji, commands, acts])
 
   const look = useCallback(() => {
     const e = area.current
@@ -108,6 +120,11 @@ function useCompletion({ conversation, text, setText, area, group }: CompletionO
   const take = useCallback((o: Offer) => {
     const e = area.current
     if (e === null || open === undefined) return
+    if (o.run !== undefined) {
+      setText("")
+      setOpen(undefined)
+      return o.run()
+    }
     const done = put(text, open, e.selectionStart, o.word)
     if (o.user !== "") chosen.current.set(o.word.slice(1), o.user)
     setText(done.text)
@@ -129,11 +146,18 @@ function useCompletion({ conversation, text, setText, area, group }: CompletionO
     return true
   }, [open, offers, active, take])
   const mentions = useCallback((said: string) => mentionsIn(said, chosen.current, people), [people])
+  const command = (said: string): boolean => {
+    const c = acts === undefined ? undefined : commands.find((x) => said === `/${x.id}`)
+    if (c === undefined) return false
+    setText("")
+    c.run()
+    return true
+  }
   const shown = open !== undefined && offers.length > 0
-  return { open: shown, offers, active, listId, activeId: shown ? `${listId}-${active}` : undefined, look, close, take, key, mentions }
+  return { open: shown, offers, active, listId, activeId: shown ? `${listId}-${active}` : undefined, look, close, take, key, mentions, command }
 }
 
-/** It stands as long as there is an @ or a : in the text, and knows whom the user chose since. */
+/** It stands as long as there is an @ or a : in the text, or a / before it, and knows whom the user chose since. */
 export function Completion({ handle, onOffered, ...of }: CompletionOf & { handle: RefObject<CompletionHandle | null>; onOffered: (o: Offered | undefined) => void }) {
   const { t } = useLingui()
   const c = useCompletion(of)
@@ -152,7 +176,7 @@ export function Completion({ handle, onOffered, ...of }: CompletionOf & { handle
     <ul id={c.listId} className={s.offers} role="listbox" aria-label={t`Suggestions`}>
       {c.offers.map((o, i) => (
         <li key={o.key} id={`${c.listId}-${i}`} role="option" aria-selected={i === c.active} className={cx(s.offer, i === c.active && s.active)} onPointerDown={(e) => { e.preventDefault(); c.take(o) }}>
-          {o.char !== "" ? <span className={s.char}>{o.char.startsWith(":") ? <CustomEmoji name={o.label} /> : o.char}</span> : o.user !== "" ? <PersonAvatar user={o.user} size="xs" /> : <Users aria-hidden="true" />}
+          {o.char !== "" ? <span className={s.char}>{o.char.startsWith(":") ? <CustomEmoji name={o.label} /> : o.char}</span> : o.user !== "" ? <PersonAvatar user={o.user} size="xs" /> : o.run !== undefined ? <SquareSlash aria-hidden="true" /> : <Users aria-hidden="true" />}
           <bdi>{o.char === "" ? o.label : `:${o.label}:`}</bdi>
           {o.about !== "" && <small>{o.about}</small>}
         </li>

@@ -60,7 +60,7 @@ function Writing({ conversation, thread }: { conversation: string; thread: numbe
   const text = edit === undefined ? draft.text : edited
   const setText = useCallback((now: string) => (edit === undefined ? draft.set(now) : setEdited(now)), [edit, draft.set])
   /** Whether something may be completed, or somebody be mentioned. */
-  const completes = /[@:]/.test(text)
+  const completes = /[@:]|^\//.test(text)
   const completion = useRef<CompletionHandle | null>(null)
   const [offered, setOffered] = useState<Offered | undefined>(undefined)
   const send = useCallback((files: readonly Ready[], replyTo: number, silent: boolean) => {
@@ -90,15 +90,18 @@ function Writing({ conversation, thread }: { conversation: string; thread: numbe
     return { ...(mentions.length > 0 ? { mentions } : {}), ...(groupMention === undefined ? {} : { groupMention }) }
   }, [conversation, group])
 
+  const acts = useMemo(() => ({ file: () => chooser.current?.click(), poll: () => setDialog("poll"), later: () => setDialog("scheduled") }), [])
   const say = async (silent = false, alsoInMain = false): Promise<void> => {
     const said = text.trim()
     if (said === "" || busy) return
-    if (said.includes("@") && completion.current === null) {
-      // It was not loaded yet: without it nobody would be mentioned.
+    const late = completion.current === null && /@|^\//.test(said)
+    if (late) {
+      // It was not loaded yet: without it nobody would be mentioned, and a command would be sent.
       setBusy(true)
       for (let n = 0; n < 60 && completion.current === null; n++) await new Promise((done) => setTimeout(done, 50))
       setBusy(false)
     }
+    if (late && completion.current?.command(said) === true) return
     if (edit !== undefined) return save(edit, said)
     if (slow > 0) return void toast(t`Slow mode: wait ${slow} s`)
     const replyTo = reply?.seq ?? 0
@@ -187,7 +190,7 @@ function Writing({ conversation, thread }: { conversation: string; thread: numbe
   return (
     <div className={cx(s.write, over && s.over)} {...drop}>
       {(edit ?? reply) !== undefined && <State reply={reply} edit={edit} onEnd={() => talk.done()} conversation={conversation} />}
-      {completes && <Completion handle={completion} onOffered={setOffered} conversation={conversation} text={text} setText={setText} area={area} group={group} />}
+      {completes && <Completion handle={completion} onOffered={setOffered} conversation={conversation} text={text} setText={setText} area={area} group={group} thread={thread} acts={edit === undefined ? acts : undefined} />}
       {voice.recording ? voice.bar : (
         <div className={s.line}>
           <AddMenu

@@ -6,7 +6,10 @@ test("what is being completed", () => {
   expect(openAt("@", 1)).toEqual({ kind: "@", query: "", from: 0 })
   expect(openAt("@Ann Le", 7)).toEqual({ kind: "@", query: "Ann Le", from: 0 })
   expect(openAt("ok :thu", 7)).toEqual({ kind: ":", query: "thu", from: 3 })
-  for (const s of ["mail a@b", "@Ann and then more", "10:30", "::x", "@Ann\nx", "a :t"]) expect(openAt(s, s.length), s).toBeUndefined()
+  expect(openAt("/", 1)).toEqual({ kind: "/", query: "", from: 0 })
+  expect(openAt("/投", 2)).toEqual({ kind: "/", query: "投", from: 0 })
+  expect(openAt("/poll", 2)).toBeUndefined()
+  for (const s of ["/usr/bin", "/poll now", "see /poll", " /poll", "//", "mail a@b", "@Ann and then more", "10:30", "::x", "@Ann\nx", "a :t"]) expect(openAt(s, s.length), s).toBeUndefined()
 })
 
 const people = [{ id: "1", names: ["Ann Lee", "ann"] }, { id: "2", names: ["Lee Wong"] }, { id: "3", names: ["王小芳", "xf"] }]

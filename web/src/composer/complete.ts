@@ -1,6 +1,6 @@
-/** What is being completed at the cursor: a member behind @, an emoji behind :, from `from` on. */
+/** What is being completed at the cursor: a member behind @, an emoji behind :, a command behind / where nothing else is written; from `from` on. */
 export interface Open {
-  kind: "@" | ":"
+  kind: "@" | ":" | "/"
   query: string
   from: number
 }
@@ -9,6 +9,7 @@ export interface Open {
 const mostWords = 3
 
 export function openAt(text: string, caret: number): Open | undefined {
+  if (caret === text.length && /^\/[\p{L}\p{N}]{0,24}$/u.test(text)) return { kind: "/", query: text.slice(1), from: 0 }
   const line = text.slice(0, caret)
   const emoji = /(^|[\s(])(:)([a-z0-9_+-]{2,32})$/.exec(line)
   if (emoji !== null) return { kind: ":", query: emoji[3]!, from: caret - emoji[3]!.length - 1 }

@@ -15,7 +15,7 @@ export function Keys() {
       [<Trans>Next / previous chat</Trans>, ["Alt ↓", "Alt ↑"]], [<Trans>Go back or close</Trans>, ["Esc"]], [<Trans>Keyboard shortcuts</Trans>, ["?"]],
     ] },
     { title: t`In a conversation`, keys: [
-      [<Trans>Send</Trans>, ["Enter"]], [<Trans>New line</Trans>, ["⇧ Enter"]], [<Trans>Edit your last message</Trans>, ["↑"]], [<Trans>Mention someone</Trans>, ["@"]], [<Trans>Emoji</Trans>, [":"]],
+      [<Trans>Send</Trans>, ["Enter"]], [<Trans>New line</Trans>, ["⇧ Enter"]], [<Trans>Edit your last message</Trans>, ["↑"]], [<Trans>Mention someone</Trans>, ["@"]], [<Trans>Emoji</Trans>, [":"]], [<Trans>Commands</Trans>, ["/"]],
     ] },
     { title: t`On a message`, keys: [[<Trans>Previous / next message</Trans>, ["↑", "↓"]], [<Trans>Reply</Trans>, ["R"]], [<Trans>Reply in thread</Trans>, ["T"]], [<Trans>Edit</Trans>, ["E"]], [<Trans>Copy the text</Trans>, ["C"]], [<Trans>Forward</Trans>, ["F"]], [<Trans>Pin</Trans>, ["P"]], [<Trans>Select</Trans>, ["S"]], [<Trans>Delete for me</Trans>, ["Delete"]], [<Trans>More</Trans>, ["⇧ F10"]]] },
   ]
