@@ -17205,7 +17205,7 @@ type AuditEntry struct {
 	Id   string    `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	AtMs int64     `protobuf:"varint,2,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
 	Kind AuditKind `protobuf:"varint,3,opt,name=kind,proto3,enum=skein.v1.AuditKind" json:"kind,omitempty"`
-	// The method, as AdminService/BanUser; of SIGN_IN how: login, login_code, provider, register, register_guest, claim, refresh; others may come.
+	// The method, as AdminService/BanUser, or import, of `skein import`; of SIGN_IN how: login, login_code, provider, register, register_guest, claim, refresh; others may come.
 	Action string `protobuf:"bytes,4,opt,name=action,proto3" json:"action,omitempty"`
 	// Who did it. Empty: the admin key, whose role is OWNER; and who failed to sign in.
 	By   string     `protobuf:"bytes,5,opt,name=by,proto3" json:"by,omitempty"`

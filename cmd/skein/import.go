@@ -8,7 +8,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/skein-im/skein/internal/app"
@@ -68,7 +70,7 @@ func (c *importCmd) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	o := importing.Options{System: c.System, Path: c.Export, Workspace: c.Workspace, Spool: store.Spool(), DryRun: c.DryRun, Progress: teller(os.Stderr)}
+	o := importing.Options{System: c.System, Path: c.Export, Workspace: c.Workspace, By: whoRuns(), Spool: store.Spool(), DryRun: c.DryRun, Progress: teller(os.Stderr)}
 	if o.Mapping, err = c.mapping(kept); err != nil {
 		return err
 	}
@@ -88,6 +90,18 @@ func (c *importCmd) Run(ctx context.Context) (err error) {
 		err = fmt.Errorf("%w (what was written is kept: the same command goes on)", err)
 	}
 	return err
+}
+
+// whoRuns is who runs the program, and where, as the audit log says it.
+func whoRuns() string {
+	name := "uid " + strconv.Itoa(os.Getuid())
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	if host, err := os.Hostname(); err == nil {
+		name += "@" + host
+	}
+	return name
 }
 
 // mapping is the one that was given, or that an earlier run decided on.

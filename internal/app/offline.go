@@ -23,10 +23,12 @@ import (
 type Offline struct {
 	app   *App
 	spool string
+	hold  *postgres.Hold // of a database
 }
 
 // OpenOffline opens the stores of a server that does not run: those of the data directory,
-// which are made if there are none, or a database that no node is connected to.
+// which are made if there are none, or a database that no node is connected to and nobody else
+// imports into.
 func OpenOffline(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *Offline, err error) {
 	if err := cfg.Check(); err != nil {
 		return nil, err
@@ -34,20 +36,24 @@ func OpenOffline(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *O
 	if !cfg.Is(config.RoleLogic) {
 		return nil, errors.New("the settings are of a node without the role logic, which has no store")
 	}
+	var hold *postgres.Hold
 	if cfg.Store != "" {
-		if n, err := postgres.Servers(ctx, cfg.Store); err != nil || n > 0 {
-			return nil, errors.Join(err, fmt.Errorf("%d connections of servers use the database: stop every node first", n))
+		if hold, err = postgres.Alone(ctx, cfg.Store); err != nil {
+			return nil, err
 		}
 	}
 	a := &App{cfg: cfg, now: time.Now, log: log, metrics: prometheus.NewRegistry(), failed: make(chan error, 1), stopping: make(chan struct{}), began: time.Now()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.close())
+			if hold != nil {
+				err = errors.Join(err, hold.Close())
+			}
 		}
 	}()
 	if err := a.openStores(ctx, Options{}); err != nil {
 		if errors.Is(err, ErrInUse) {
-			err = fmt.Errorf("%w: stop the server first", err)
+			err = fmt.Errorf("%w: stop the server first, or wait until the import that runs has ended", err)
 		}
 		return nil, err
 	}
@@ -55,7 +61,7 @@ func OpenOffline(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *O
 	if err := platform.MkdirAll(spool); err != nil {
 		return nil, err
 	}
-	return &Offline{a, spool}, nil
+	return &Offline{a, spool, hold}, nil
 }
 
 // Spool is a directory for what does not fit into memory.
@@ -90,5 +96,11 @@ func (o *Offline) MappingFile(workspace string) (string, error) {
 	return filepath.Join(dir, workspace+".json"), platform.MkdirAll(dir)
 }
 
-// Close closes the stores.
-func (o *Offline) Close() error { return o.app.close() }
+// Close closes the stores, and then gives the database back.
+func (o *Offline) Close() error {
+	err := o.app.close()
+	if o.hold != nil {
+		err = errors.Join(err, o.hold.Close())
+	}
+	return err
+}

@@ -53,6 +53,15 @@ func (d *DB) FinishAct(ctx context.Context, id im.MessageID, code im.Code, targe
 	})
 }
 
+// EndAct notes what came of an act, and says anew what it was about: of one that knew only at
+// its end what it did.
+func (d *DB) EndAct(ctx context.Context, id im.MessageID, code im.Code, detail string) error {
+	return d.tx(ctx, func(tx *writeTx) error {
+		_, err := tx.Exec("UPDATE audit_log SET code = $2, detail = $3 WHERE id = $1", id[:], code, detail)
+		return err
+	})
+}
+
 // Acts returns lines of the audit log: see im.ActQuery.
 func (d *DB) Acts(ctx context.Context, q im.ActQuery) ([]im.Act, error) {
 	args, where := []any{q.Limit}, []string{"1 = 1"}

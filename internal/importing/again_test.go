@@ -1,7 +1,10 @@
 package importing
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -109,5 +112,54 @@ func TestBecamePrivate(t *testing.T) {
 	r = s.run(t, later)
 	if r.Written.Messages != 1 || r.ProblemCount != 1 || !strings.Contains(r.Problems[0].What, "not in the conversation there any more") {
 		t.Errorf("by invitation: %+v", r)
+	}
+}
+
+// TestLineOfAnImport: an import has a line in the audit log that says who ran it and what it read
+// and wrote, one for each run; one that failed says so, with what it wrote; a dry run has none.
+func TestLineOfAnImport(t *testing.T) {
+	s := newStore(t)
+	o := Options{System: "slack", Path: filepath.Join("testdata", "slack"), Workspace: "geese", By: "root@elm"}
+	o.DryRun = true
+	s.run(t, o)
+	lines := func() []im.Act {
+		t.Helper()
+		return must(s.Directory.Acts(t.Context(), im.ActQuery{Limit: 10, OldestFirst: true}))(t)
+	}
+	if got := lines(); len(got) != 0 {
+		t.Fatalf("of a dry run: %+v", got)
+	}
+	o.DryRun = false
+	first := s.run(t, o)
+	again := s.run(t, o)
+	ctx, stop := context.WithCancel(t.Context())
+	o.Workspace = "other"
+	o.Planned = func(m *Mapping) error {
+		if m.UsersMade { // the accounts are made, and no message is written
+			stop()
+		}
+		return nil
+	}
+	o.Spool = s.dir
+	failed, err := Run(ctx, o, s.Target)
+	if err == nil || failed.Written.Users == 0 {
+		t.Fatalf("it did not fail: %v, %+v", err, failed)
+	}
+	got := lines()
+	if len(got) != 3 {
+		t.Fatalf("lines: %+v", got)
+	}
+	for i, r := range []*Report{first, again, failed} {
+		a := got[i]
+		var d struct{ Read, Written, Already Things }
+		if err := json.Unmarshal([]byte(a.Detail), &d); err != nil {
+			t.Fatalf("%q: %v", a.Detail, err)
+		}
+		if a.Action != "import" || a.Kind != im.ActAdmin || a.Role != im.ServerOwner || a.Device != "root@elm" || a.Target != r.Workspace || (a.Code != "") != (r == failed) || a.Code == im.ActBegun || time.Since(a.At) > time.Hour {
+			t.Errorf("line %d: %+v", i, a)
+		}
+		if d.Read != r.Read || d.Written != r.Written || d.Already != r.Already || d.Read.Messages == 0 {
+			t.Errorf("line %d says %s, and the report %+v", i, a.Detail, r)
+		}
 	}
 }

@@ -8,8 +8,9 @@
 // many. Then the writer makes accounts, groups and direct chats of them, and stores the
 // messages in their order, with their times, and their files.
 //
-// It writes to a store that no server uses (app.OpenOffline holds an embedded one; of a database it
-// looks once that no node is connected, and whoever runs it starts none meanwhile), because a server
+// It writes to a store that no server uses (app.OpenOffline holds an embedded one, and a
+// database against other imports; that no node is connected to it it looks once, and whoever runs
+// it starts none meanwhile), because a server
 // decides what is stored when, and stores at its own time. So nothing is fanned out, and
 // nobody is woken: to the devices that come later it is history. Search and whatever else
 // follows the journal finds it there, as all else.
@@ -34,6 +35,7 @@
 //     got some since an import was cut off, takes no older ones: they are left out, and told;
 //   - a file that may come later (Slack limits, or does not answer) stops the run: what is
 //     stored once without its file stays without it;
+//   - what is written has a line in the audit log before it, which says at the end how much it was;
 //   - what cannot be read is told with its file and line, and the rest goes on. A message is
 //     stored as a whole or not at all;
 //   - nothing outside of the export's directory or zip is read, and of a zip no more than it

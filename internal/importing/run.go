@@ -47,6 +47,8 @@ type Options struct {
 	Planned func(*Mapping) error
 	// Anew: no mapping of an earlier run is known, so there must have been none.
 	Anew bool
+	// By is who imports, for the audit log.
+	By string
 	// Spool is a directory for what does not fit into memory.
 	Spool  string
 	DryRun bool
@@ -161,7 +163,7 @@ func (w *writer) run(ctx context.Context) error {
 		return nil
 	}
 	begun = w.t.Now()
-	err = w.write(ctx, mapping)
+	err = w.act(ctx, func() error { return w.write(ctx, mapping) })
 	w.r.WriteSeconds = w.t.Now().Sub(begun).Seconds()
 	if w.r.WriteSeconds > 0 {
 		w.r.MessagesPerSecond = float64(w.r.Written.Messages) / w.r.WriteSeconds

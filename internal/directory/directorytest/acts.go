@@ -70,8 +70,9 @@ func auditLog(a *accounts) {
 	made.Target, made.Code = "", im.ActBegun
 	all = append(all, made)
 	a.ok(a.db.PutActs(ctx, all[6:]))
+	a.ok(a.db.EndAct(ctx, made.ID, "", `{"n":2}`))
 	a.ok(a.db.FinishAct(ctx, made.ID, "", "u9"))
-	all[6].Target, all[6].Code = "u9", ""
+	all[6].Target, all[6].Code, all[6].Detail = "u9", "", `{"n":2}`
 	list(im.ActQuery{Target: "u9"}, 6)
 
 	if n := get(a.db.PurgeActs(ctx, im.ActSignIn, start().Add(2*time.Minute), 1)); n != 1 {

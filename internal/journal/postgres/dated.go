@@ -135,25 +135,64 @@ var _ im.Dates = (*Journal)(nil)
 // goneWait is how long connections of processes that ended a moment ago are waited for.
 const goneWait = 5 * time.Second
 
-// Servers counts the connections of servers to a database, for who wants it alone.
-func Servers(ctx context.Context, url string) (n int, err error) {
+// Hold is a database that nobody else may import into.
+type Hold struct{ c *pgx.Conn }
+
+// Close gives it back.
+func (h *Hold) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
+	defer cancel()
+	return h.c.Close(ctx)
+}
+
+// Alone takes a database for an import: it refuses one that another import or migration writes
+// to, or servers are connected to. It is held by the connection, so by nobody whose process has
+// ended; nothing holds back a server that is started later.
+func Alone(ctx context.Context, url string) (_ *Hold, err error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
-		return 0, fmt.Errorf("the database's URL: %w", err) // it masks the password
+		return nil, fmt.Errorf("the database's URL: %w", err) // it masks the password
 	}
 	config.RuntimeParams["application_name"] = "skein import"
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = connectTimeout
+	}
 	c, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		return 0, unreachable(ctx, err)
+		return nil, unreachable(ctx, err)
 	}
-	defer func() { err = errors.Join(err, c.Close(context.WithoutCancel(ctx))) }()
+	h := &Hold{c}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, h.Close())
+		}
+	}()
 	for end := time.Now().Add(goneWait); ; {
-		err := c.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name IN ('skein journal', 'skein directory')").Scan(&n)
-		if err != nil || n == 0 || time.Now().After(end) {
-			return n, err
+		var mine bool
+		if err := c.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", int64(importLock)).Scan(&mine); err != nil {
+			return nil, err
+		}
+		n := 0
+		if mine {
+			if err := c.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name IN ('skein journal', 'skein directory')").Scan(&n); err != nil {
+				return nil, err
+			}
+			if n == 0 {
+				return h, nil
+			}
+			// Asked for again it would be held twice.
+			if _, err := c.Exec(ctx, "SELECT pg_advisory_unlock($1)", int64(importLock)); err != nil {
+				return nil, err
+			}
+		}
+		if time.Now().After(end) {
+			if !mine {
+				return nil, errors.New("another import or migration into this database is running: wait until it has ended")
+			}
+			return nil, fmt.Errorf("%d connections of servers use the database: stop every node first", n)
 		}
 		if err := pause(ctx, 200*time.Millisecond); err != nil {
-			return n, err
+			return nil, err
 		}
 	}
 }

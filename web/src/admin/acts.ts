@@ -11,7 +11,7 @@ export function actOf(l: Line): string {
 export const acts = ["AdminService/BanUser", "AdminService/UnbanUser", "AdminService/SetDisabled", "AdminService/KickUser", "AdminService/CreateUser", "AdminService/EraseUser", "AdminService/ExportUser", "AdminService/CreateResetLink", "AdminService/SetUsername", "AdminService/SetServerRole", "AdminService/MintToken",
   "AdminService/SetGroupOwner", "AdminService/CloseGroup", "AdminService/CreateGroupFor", "AdminService/GetReport", "AdminService/DecideReport", "AdminService/TakeBackMessage", "AdminService/SetServerSettings", "AdminService/SetRetention",
   "AdminService/Announce", "AdminService/WithdrawAnnouncement", "AdminService/AddFilterRule", "AdminService/RemoveFilterRule",
-  "AdminService/SetStickerPack", "AdminService/SetCustomEmoji", "AdminService/CreateRegistrationLink", "AdminService/RevokeRegistrationLink"] as const
+  "AdminService/SetStickerPack", "AdminService/SetCustomEmoji", "AdminService/CreateRegistrationLink", "AdminService/RevokeRegistrationLink", "import"] as const
 
 export const actName = (action: string): string => known()[action] ?? action
 
@@ -24,6 +24,7 @@ function known(): Readonly<Record<string, string>> {
     "AdminService/TakeBackMessage": t`Took a message back`, "AdminService/SetServerSettings": t`Changed the server’s settings`, "AdminService/SetRetention": t`Changed how long messages are kept`, "AdminService/GetRetention": t`Looked at how long messages are kept`,
     "AdminService/Announce": t`Announced something`, "AdminService/WithdrawAnnouncement": t`Withdrew an announcement`, "AdminService/AddFilterRule": t`Added a filter rule`, "AdminService/RemoveFilterRule": t`Removed a filter rule`,
     "AdminService/SetStickerPack": t`Changed a sticker pack`, "AdminService/SetCustomEmoji": t`Changed an emoji`, "AdminService/CreateRegistrationLink": t`Made an invitation`, "AdminService/RevokeRegistrationLink": t`Ended an invitation`,
+    import: t`Imported an export`,
     login: t`Logged in`, login_code: t`Logged in with a code`, provider: t`Logged in by a provider`, register: t`Registered`, register_guest: t`Came as a guest`, claim: t`Became the first owner`, refresh: t`Used an old token again`,
   }
 }
