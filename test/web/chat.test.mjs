@@ -105,6 +105,12 @@ test("commands behind a slash are offered and done, not sent; what is none is se
   await page.waitForURL((u) => u.pathname === "/search" && u.searchParams.get("in") === ann.bob)
   await page.goBack()
   await composer(page).waitFor()
+  await page.reload() // what offers them is not loaded yet when Enter comes
+  await composer(page).fill("/later")
+  await composer(page).press("Enter")
+  await page.getByRole("dialog", { name: "Scheduled" }).waitFor()
+  await page.keyboard.press("Escape")
+  assert.equal((await server.stored(ann.bob, ann.token)).some((e) => e.content?.text === "/later"), false)
 })
 
 test("reply, edit, reaction, recall", async () => {
