@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/skein-im/skein/wire"
 )
@@ -12,7 +13,7 @@ import (
 // searches compares what a user finds with what they read: a word that somebody said
 // somewhere, perhaps long ago or taken back, in one conversation and in all of them.
 func (w *walk) searches(ctx context.Context, u *user) error {
-	words := strings.Fields(w.model.said(w.looks.IntN)) // a message that was said in parts has several
+	words := wordsOf(w.model.said(w.looks.IntN)) // a message that was said in parts has several
 	if len(words) == 0 {
 		return nil
 	}
@@ -58,6 +59,11 @@ func (w *walk) searches(ctx context.Context, u *user) error {
 	})
 }
 
+// wordsOf are the words of a text, without what stands around them.
+func wordsOf(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
+
 // said is a text of some message, as it is or was.
 func (m *model) said(intN func(int) int) string {
 	if len(m.order) == 0 {
@@ -89,8 +95,7 @@ func (w *walk) textsWith(ctx context.Context, u *user, c *conversation, query st
 			if e.Kind != wire.EntryKind_ENTRY_KIND_MESSAGE || e.Deleted || e.Content.GetType() != "text" || e.Seq < c.places[u.id].mine.ClearedBelow {
 				continue
 			}
-			words := strings.Fields(strings.ToLower(e.Content.GetText()))
-			if slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(word, query) }) {
+			if slices.ContainsFunc(wordsOf(strings.ToLower(e.Content.GetText())), func(word string) bool { return strings.HasPrefix(word, query) }) {
 				out = append(out, c.id+" "+lineOf(e))
 			}
 		}
