@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/skein-im/skein/internal/entrycodec"
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/wire"
 )
 
 // TestMappingFollows: whom an earlier run made an account stays that account: a mapping without
@@ -160,6 +163,51 @@ func TestLineOfAnImport(t *testing.T) {
 		}
 		if d.Read != r.Read || d.Written != r.Written || d.Already != r.Already || d.Read.Messages == 0 {
 			t.Errorf("line %d says %s, and the report %+v", i, a.Detail, r)
+		}
+	}
+}
+
+// TestTimesAndFiles: each message has the time that it has in the export, to the millisecond, and
+// each of its files is an upload of its author; a second run leaves both as they are.
+func TestTimesAndFiles(t *testing.T) {
+	s := newStore(t)
+	dir := files(t, map[string]string{
+		"users.json":    `[{"id":"U1","name":"anna"},{"id":"U2","name":"bob"}]`,
+		"channels.json": `[{"id":"C1","name":"general","created":1600000000,"members":["U1","U2"]}]`,
+		"general/1.json": `[{"type":"message","user":"U1","ts":"1600000001.234000","text":"first"},
+			{"type":"message","user":"U2","ts":"1700000002.000000","text":"two files","files":[{"id":"F1","name":"a.txt"},{"id":"F2","name":"b.txt"}]}]`,
+		"__uploads/F1/a.txt": "the first file",
+		"__uploads/F2/b.txt": "the second file",
+	})
+	for n := range 2 {
+		r := s.run(t, Options{System: "slack", Path: dir})
+		if files := r.Written.Files + r.Already.Files; files != 2 || (n == 1) != (r.Already.Files == 2) {
+			t.Errorf("run %d: %+v", n, r)
+		}
+		got, err := s.journal.Read(t.Context(), general(t, s), 2, false, 10) // behind the group's beginning
+		if err != nil {
+			t.Fatal(err)
+		}
+		var times []int64
+		names := map[string]bool{}
+		for _, e := range got {
+			if e.Kind != im.EntryMessage {
+				continue
+			}
+			times = append(times, e.Stored.UnixMilli())
+			var w wire.Entry
+			if err := entrycodec.Decode(e.Body, &w); err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range w.Media {
+				names[m.Name] = true
+			}
+		}
+		if want := []int64{1600000001234, 1700000002000, 1700000002000}; !slices.Equal(times, want) {
+			t.Errorf("run %d: times %v, want %v", n, times, want)
+		}
+		if len(names) != 2 || !names["a.txt"] || !names["b.txt"] {
+			t.Errorf("run %d: files %v", n, names)
 		}
 	}
 }
