@@ -25,7 +25,7 @@ var messages = []Mutant{
 	},
 	{
 		Name: "amended-between-two-times-untold", Breaks: "14: a change of a message is told to who may read it, also of a time when they were away",
-		Hunks:   []Hunk{{messagingDir + "/windows.go", "\t\tr.touch(p.Touched)\n\t\tlast = p.First - 1\n", "\t\tlast = p.First - 1\n"}},
+		Hunks:   []Hunk{{messagingDir + "/windows.go", "\t\tr.touch(p.Touched)\n\t\tfor i := range p.Entries {\n", "\t\tfor i := range p.Entries {\n"}},
 		Package: messagingDir, Test: "TestAmendedBetweenTwoTimes",
 	},
 	{

@@ -19,7 +19,7 @@ var threads = []Mutant{
 	},
 	{
 		Name: "root-of-a-changed-reply-untold", Breaks: "4.36: what was done to a reply touches its root",
-		Hunks:   []Hunk{{messagingDir + "/threads.go", "\t\tr.touched[e.Target] = root\n", "\t\t_ = root\n"}},
+		Hunks:   []Hunk{{messagingDir + "/threads.go", "\t\tif err := r.touchRoot(ctx, e.Target); err != nil {\n\t\t\treturn err\n\t\t}\n", ""}},
 		Package: messagingDir, Test: "TestThreadRecalls",
 	},
 	{
