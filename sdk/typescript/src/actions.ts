@@ -1,9 +1,9 @@
 import type { EditOptions, Method, MyStateChange, Request, Response, Thread } from "./chat.js"
-import { entryFrom } from "./codec.js"
 import { fromUuid, toUuid } from "./ids.js"
 import { saidOf, timeOf } from "./later.js"
-import { messageOf, type Message } from "./message.js"
+import { messageOf } from "./message.js"
 import { sendOf, type SendOptions } from "./sendform.js"
+import { threadFrom } from "./threads.js"
 import type { MyState } from "./wire.js"
 
 /** What the answer of a call means for what is kept here; its push may get lost, or not tell it. */
@@ -14,7 +14,7 @@ export type Effect =
   | { voted: number; options: readonly string[] }
   | { mine: MyState | undefined }
 
-type WireThread = NonNullable<Response<"skein.v1.MessageService/ListThread">["thread"]>
+type WireThread = NonNullable<Response<"skein.v1.MessageService/ListThreads">["threads"]>[number]
 
 /** What a user does to messages and conversations: calls, each carried out once. */
 export abstract class Actions {
@@ -31,19 +31,9 @@ export abstract class Actions {
     if (n > 0) await this.effect({ head: n })
   }
 
-  private message(e: object | undefined): Message {
-    return messageOf(entryFrom(e ?? {}), this.me())
-  }
-
   private ofThread(t: WireThread): Thread {
-    return { root: this.message(t.root), last: Number(t.last ?? 0), follows: t.follows ?? false, unread: t.unread ?? 0, read: Number(t.read ?? 0) }
-  }
-
-  /** The thread of the message seq, with its last replies before one (0: all). */
-  async thread(seq: number, before = 0, limit = 50, signal?: AbortSignal): Promise<{ thread: Thread; replies: Message[]; next: number }> {
-    const request = { conversation: this.id, seq: String(seq), limit, ...(before > 0 ? { before: String(before) } : {}) }
-    const r = await this.ask("skein.v1.MessageService/ListThread", request, signal)
-    return { thread: this.ofThread(r.thread ?? {}), replies: (r.entries ?? []).map((e) => this.message(e)), next: Number(r.next ?? 0) }
+    const of = threadFrom(t)
+    return { ...of, root: messageOf(of.root, this.me()), kept: false }
   }
 
   /** The conversation's threads, that with the newest reply first. */
@@ -133,6 +123,7 @@ function mineOf(r: Response<"skein.v1.MessageService/SetMyState">): MyState | un
   const { conversation, pinned, hidden, draft, unread, folder, pushLevel } = s
   const numbers = { mutedUntilMs: s.mutedUntilMs, clearedBelow: s.clearedBelow, hiddenCount: s.hiddenCount, unreadAt: s.unreadAt }
   const m: MyState = { revision: Number(s.revision ?? 0), deleted: (s.deleted ?? []).map((d) => ({ first: Number(d.first), last: Number(d.last) })) }
+  if (s.threads !== undefined) m.threads = s.threads.map((t) => ({ root: Number(t.root), read: Number(t.read ?? 0), ...(t.follow === undefined ? {} : { follow: t.follow }) }))
   for (const [name, v] of Object.entries(numbers)) if (v !== undefined) Object.assign(m, { [name]: Number(v) })
   for (const [name, v] of Object.entries({ conversation, pinned, hidden, draft, unread, folder, pushLevel })) if (v !== undefined) Object.assign(m, { [name]: v })
   return m

@@ -1,6 +1,7 @@
 import { gone, hides, type Conv } from "./conv.js"
 import type { Core } from "./core.js"
 import { messageOf } from "./message.js"
+import { amendedInThread, becomes, becomesBy, saidInThread } from "./threads.js"
 import { mentions, mentionsIn, noteMention, recalled } from "./unread.js"
 import { KIND, type Entry, type Reaction } from "./wire.js"
 
@@ -92,7 +93,7 @@ function amended(e: Entry, by: Entry): Entry {
 }
 
 /** What somebody else did is not the user's. */
-function ours(k: Core, e: Entry): Entry {
+export function ours(k: Core, e: Entry): Entry {
   if (e.sender === k.meta.user || (e.react === undefined && e.vote === undefined)) return e
   const { react: _r, vote: _v, ...rest } = e
   return rest
@@ -117,6 +118,7 @@ export function latest(e: Entry, other: Entry | undefined): Entry {
 export function recall(k: Core, cv: Conv, e: Entry, tell: boolean): boolean {
   if (e.thread !== undefined) { // of a reply in a thread, which is not unread and not in the window (SPEC §4.36)
     tellThread(k, cv, e, tell)
+    amendedInThread(k, cv, e)
     noteMention(k, cv, e.target, e.seq, false)
     changeRoot(k, cv, e.thread, e, tell)
     if (e.alsoInMain !== true) return true
@@ -140,6 +142,7 @@ export function inBoth(e: Entry): boolean {
 export function sayInBoth(k: Core, cv: Conv, e: Entry, tell: boolean): void {
   if (!inBoth(e) || e.recalled === true || e.thread === undefined) return
   tellThread(k, cv, e, tell)
+  saidInThread(k, cv, e.thread, e)
   changeRoot(k, cv, e.thread, e, tell)
 }
 
@@ -163,7 +166,7 @@ function changeRoot(k: Core, cv: Conv, seq: number, by: Entry, tell: boolean): v
   if (tell && !hides(cv.rec, now)) k.feed({ kind: "changed", conversation: cv.rec.id, seq: now.seq }, now)
 }
 
-/** Something was said in a thread, or was done to what is said there. Replies are not kept: who shows them is told. */
+/** Something was said in a thread, or was done to what is said there. Who shows it is told. */
 function tellThread(k: Core, cv: Conv, e: Entry, tell: boolean): void {
   if (!tell || e.thread === undefined) return
   const reply = e.kind === KIND.threadReply || inBoth(e)
@@ -174,6 +177,8 @@ function tellThread(k: Core, cv: Conv, e: Entry, tell: boolean): void {
 export function revise(k: Core, cv: Conv, entry: Entry, tell: boolean): void {
   const e = ours(k, entry)
   if (e.thread !== undefined) tellThread(k, cv, e, tell)
+  if (e.kind === KIND.threadReply) saidInThread(k, cv, e.target, e)
+  else if (e.thread !== undefined) amendedInThread(k, cv, e)
   const kept = cv.entry(e.target)
   if (kept?.deleted === true) return // of what is gone
   if (e.kind === KIND.threadReply) noteMention(k, cv, e.seq, e.seq, mentionsIn(k, e) && !gone(cv.rec, e.seq))
@@ -227,6 +232,7 @@ export function eraseRecalled(k: Core, cv: Conv, seq: number): void {
 export function change(k: Core, cv: Conv, e: Entry): void {
   if (cv.rec.last?.seq === e.seq) cv.rec.last = e
   cv.put(e)
+  becomes(k, e)
   k.op({ op: "entry", entry: e })
   k.touch(cv, true)
 }
@@ -234,6 +240,7 @@ export function change(k: Core, cv: Conv, e: Entry): void {
 /** An entry that is not in the window was amended: an answer that is under way may have it as it was before. */
 function outside(k: Core, cv: Conv, by: Entry, target: number): void {
   if (target >= cv.rec.low) return
+  becomesBy(k, cv.rec.id, target, by)
   const last = cv.rec.last
   if (last?.seq === target) { // shown until there is another
     cv.rec.last = latest(last, by)

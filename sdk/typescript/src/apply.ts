@@ -7,6 +7,7 @@ import { arrives, begins, blanked, noteMissing } from "./perish.js"
 import { wantPull } from "./pull.js"
 import { applyEarly, keepEarly, newestOf, reach } from "./stretch.js"
 import { requestSync } from "./sync.js"
+import { allStale } from "./threads.js"
 import { mentions, noteMention, recalled, withoutDeleted } from "./unread.js"
 import { KIND, type Entry } from "./wire.js"
 import { askMembership, countBefore } from "./windows.js"
@@ -228,6 +229,7 @@ export function jump(k: Core, cv: Conv, seq: number, tell: boolean): void {
   if (tell && before(r, seq) > cv.told) askMembership(k, cv) // recalls may be among what is left out
   const from = after(r, r.high)
   if (tell && seq > from) k.feed({ kind: "gap", conversation: r.id, from, seq: before(r, seq) })
+  allStale(k, r.id)
   forgetStored(k, r.id, seq)
   k.op({ op: "forget", conversation: r.id, below: seq })
   cv.forgetEntries(seq)

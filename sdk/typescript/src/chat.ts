@@ -37,6 +37,8 @@ export interface Thread {
   /** Replies of others behind `read`: up to there the user has read it, or wrote. */
   unread: number
   read: number
+  /** This is what is kept of it here, without a connection: something may be missing. */
+  kept: boolean
 }
 
 /** What an edit may say; what is not given is absent then. */
@@ -114,7 +116,11 @@ export interface ChatConversation {
   later(afterSeq: number, limit?: number, signal?: AbortSignal): Promise<Message[]>
   /** The message seq with up to limit entries before, and as many after it: two requests, wherever it lies. */
   around(seq: number, limit?: number, signal?: AbortSignal): Promise<Message[]>
-  /** The thread of the message seq, with at most limit replies before one (0: the last ones), ascending. `next`: where those before them are asked for; 0: there are none. */
+  /**
+   * The thread of the message seq, with at most limit replies before one (0: the last ones), ascending. `next`: where
+   * those before them are asked for; 0: there are none. What was read is kept, up to a bound, and brought up to date:
+   * without a connection that is the answer (`kept`); what is not kept waits for one.
+   */
   thread(seq: number, before?: number, limit?: number, signal?: AbortSignal): Promise<{ thread: Thread; replies: Message[]; next: number }>
   /** The conversation's threads, that with the newest reply first, in pages; `next` is "" after the last one. */
   threads(cursor?: string, limit?: number, signal?: AbortSignal): Promise<{ threads: Thread[]; next: string }>

@@ -160,6 +160,7 @@ export function connected(k: Core): void {
   k.attempt = 0
   setState(k, "connected")
   repeatMarks(k)
+  k.refusedThreads.clear()
   renewIds(k)
   if (k.watched.length > 0) k.send({ watchPresence: { users: [...k.watched] } })
   wantPulls(k)

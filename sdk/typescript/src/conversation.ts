@@ -13,7 +13,8 @@ import { sendOf, typeForm, type SendOptions } from "./sendform.js"
 import { noteHead } from "./sync.js"
 import { summaryOf, timeline, viewOf, type Summary, type View } from "./view.js"
 import { Actions, type Effect } from "./actions.js"
-import type { ChatConversation, Method, Request, Response } from "./chat.js"
+import type { ChatConversation, Method, Request, Response, Thread } from "./chat.js"
+import { readThread } from "./threads.js"
 import type { Client } from "./client.js"
 import type { Entry, Range } from "./wire.js"
 
@@ -219,6 +220,10 @@ export class Conversation extends Actions implements ChatConversation {
         pull(k, { kind: "history", cv, at: 0, from, done }, backward, Math.max(1, Math.min(limit, pageLimit(k))))
       }, reject)
     })
+  }
+
+  thread(seq: number, before = 0, limit = 50, signal?: AbortSignal): Promise<{ thread: Thread; replies: Message[]; next: number }> {
+    return abortable(readThread(this.k, this.id, seq, before, limit, signal), signal)
   }
 
   protected ask<M extends Method>(method: M, request: Request<M>, signal?: AbortSignal): Promise<Response<M>> {

@@ -2,7 +2,7 @@ import { Conv } from "./conv.js"
 import { SkeinError } from "./errors.js"
 import type { EventMap, Events } from "./events.js"
 import { IdSource, randomKey } from "./ids.js"
-import type { FeedItem, Meta, Op, Snapshot } from "./store.js"
+import type { FeedItem, Meta, Op, Snapshot, ThreadRecord } from "./store.js"
 import type { Limits, Newest, Pull, ServerFrame, Entry, ClientFrame, Welcome } from "./wire.js"
 import type { Settings } from "./options.js"
 import type { Socket } from "./socket.js"
@@ -17,6 +17,7 @@ import { askGone, perish, perishFirst } from "./perish.js"
 import { syncAgain } from "./sync.js"
 import { pumpPulls, sendPulls } from "./pull.js"
 import { dispatch } from "./feed.js"
+import { refreshThreads, trimThreads } from "./threads.js"
 
 export type State = "disconnected" | "connecting" | "connected" | "stopped" | "closed"
 
@@ -151,6 +152,15 @@ export class Core {
   /** The messages of entries and outbox records that were shown: what did not change is the same object. */
   readonly shown = new WeakMap<object, Message>()
 
+  // Threads that are kept, by conversation and root.
+  readonly threads = new Map<string, ThreadRecord>()
+  /** Counts what was applied to threads, kept or not: an answer that was asked for before may not have it. */
+  happened = 0
+  /** Stale threads are read again: one is asked for; the next not before threadsAt; those that the server refused on this connection. */
+  refreshing = false
+  threadsAt = 0
+  readonly refusedThreads = new Set<string>()
+
   // Marks.
   readonly markDue = new Set<Conv>()
   marksAt = 0
@@ -177,6 +187,8 @@ export class Core {
       const cv = new Conv({ ...rec, lifetimes: rec.lifetimes ?? [] }) // an earlier version kept none
       this.convs.set(rec.id, cv)
     }
+    for (const t of snap.threads) this.threads.set(`${t.conversation} ${t.root}`, t)
+    for (const cv of this.convs.values()) trimThreads(this, cv)
     initOutbox(this, snap.outbox)
     if (this.meta.device === "" && this.o.device.id === undefined) {
       this.meta.device = randomKey()
@@ -269,6 +281,7 @@ export class Core {
       pump(this)
       pumpPulls(this)
       sendPulls(this)
+      refreshThreads(this, this.o.now())
       await this.commit()
     }
   }
@@ -295,7 +308,7 @@ export class Core {
   }
 
   private nextDeadline(): number {
-    return earliest(this.retryAt, this.marksAt, this.lazyAt, this.pumpAt, this.pullsAt, this.handledAt, this.perishAt, nextOfConnection(this))
+    return earliest(this.retryAt, this.marksAt, this.lazyAt, this.pumpAt, this.pullsAt, this.threadsAt, this.handledAt, this.perishAt, nextOfConnection(this))
   }
 
   /** Has the entries of conversations read that are not yet. */

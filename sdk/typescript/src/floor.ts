@@ -5,6 +5,7 @@ import { wantPull } from "./pull.js"
 import { applyEarly } from "./stretch.js"
 import type { Window } from "./store.js"
 import type { ServerFrame } from "./wire.js"
+import { trimThreads } from "./threads.js"
 import { dropOutside } from "./windows.js"
 
 /*
@@ -63,6 +64,7 @@ function sink(k: Core, cv: Conv): void {
     }
   } else sure = true
   dropOutside(k, cv, at)
+  trimThreads(k, cv)
   cv.forgetEarly(after(r, r.high))
   k.touch(cv, true)
   applyEarly(k, cv, false)

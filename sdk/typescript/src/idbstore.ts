@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 import { SkeinError } from "./errors.js"
 import { randomKey } from "./ids.js"
-import type { ConversationRecord, FeedItem, Meta, Op, OutboxRecord, Snapshot, Store } from "./store.js"
+import type { ConversationRecord, FeedItem, Meta, Op, OutboxRecord, Snapshot, Store, ThreadRecord } from "./store.js"
 import type { Entry } from "./wire.js"
 
 function answer<T>(r: IDBRequest<T>): Promise<T> {
@@ -20,7 +20,7 @@ function ended(t: IDBTransaction): Promise<void> {
 
 const taken = (): SkeinError => new SkeinError({ code: "store_taken", message: "another client, perhaps in another tab, uses this store" })
 
-const tables = ["meta", "conversations", "entries", "outbox", "feed"] as const
+const tables = ["meta", "conversations", "entries", "outbox", "feed", "threads"] as const
 
 /** What is used of Web Locks. */
 export interface Locks {
@@ -87,8 +87,10 @@ export class IndexedDBStore implements Store {
 
   private open(): Promise<IDBDatabase> {
     this.db ??= new Promise((resolve, reject) => {
-      const r = this.factory.open(this.name, 1)
-      r.onupgradeneeded = () => {
+      const r = this.factory.open(this.name, 2)
+      r.onupgradeneeded = ({ oldVersion }) => {
+        r.result.createObjectStore("threads", { keyPath: ["conversation", "root"] })
+        if (oldVersion > 0) return // version 1 kept no threads: none is until it is read
         r.result.createObjectStore("meta")
         r.result.createObjectStore("conversations", { keyPath: "id" })
         r.result.createObjectStore("entries", { keyPath: ["conversation", "seq"] })
@@ -111,14 +113,15 @@ export class IndexedDBStore implements Store {
     const stored = ended(t)
     stored.catch(() => undefined) // told by an answer
     t.objectStore("meta").put(this.owner, "owner")
-    const [meta, conversations, outbox, feed] = await Promise.all([
+    const [meta, conversations, outbox, feed, threads] = await Promise.all([
       answer(t.objectStore("meta").get("meta") as IDBRequest<Meta | undefined>),
       answer(t.objectStore("conversations").getAll() as IDBRequest<ConversationRecord[]>),
       answer(t.objectStore("outbox").getAll() as IDBRequest<OutboxRecord[]>),
       answer(t.objectStore("feed").getAll() as IDBRequest<FeedItem[]>),
+      answer(t.objectStore("threads").getAll() as IDBRequest<ThreadRecord[]>),
     ])
     await stored
-    return { meta, conversations, outbox, feed }
+    return { meta, conversations, outbox, feed, threads }
   }
 
   async apply(ops: readonly Op[]): Promise<void> {
@@ -153,6 +156,7 @@ function one(t: IDBTransaction, o: Op): void {
     case "reset":
       t.objectStore("conversations").clear()
       t.objectStore("entries").clear()
+      t.objectStore("threads").clear()
       return
     case "forget":
       t.objectStore("entries").delete(IDBKeyRange.bound([o.conversation, 0], [o.conversation, o.below], false, true))
@@ -171,6 +175,12 @@ function one(t: IDBTransaction, o: Op): void {
       return
     case "outboxDelete":
       t.objectStore("outbox").delete(o.n)
+      return
+    case "thread":
+      t.objectStore("threads").put(o.record)
+      return
+    case "threadForget":
+      t.objectStore("threads").delete([o.conversation, o.root])
       return
     case "feed":
       t.objectStore("feed").put(o.item)

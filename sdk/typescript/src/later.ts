@@ -1,4 +1,4 @@
-import type { ChatClient, Request, Response } from "./chat.js"
+import type { ChatClient, Request } from "./chat.js"
 import { plainOf } from "./codec.js"
 import { SkeinError, errorOf, invalid } from "./errors.js"
 import { fromUuid, toUuid } from "./ids.js"
@@ -18,9 +18,6 @@ export interface Scheduled {
   error: SkeinError | undefined
 }
 
-type Wire = NonNullable<Response<"skein.v1.MessageService/ListScheduled">["scheduled"]>[number]
-const states: Partial<Record<Wire["state"], Scheduled["state"]>> = { SCHEDULED_STATE_SENDING: "sending", SCHEDULED_STATE_FAILED: "failed" }
-
 /** A message as a call tells it. */
 export function saidOf(s: Omit<Send, "id"> & { id?: string }): Scheduled["message"] {
   return plainOf({ send: s as Send }).send as Scheduled["message"]
@@ -35,8 +32,9 @@ export async function listScheduled(c: Pick<ChatClient, "call">, signal?: AbortS
   const all: Scheduled[] = []
   for (let cursor = ""; ; ) {
     const r = await c.call("skein.v1.MessageService/ListScheduled", { cursor }, signal === undefined ? {} : { signal })
+    // A state is SCHEDULED_STATE_ and what it is here.
     for (const { message, atMs, state, error } of r.scheduled ?? []) {
-      all.push({ id: toUuid(message.id ?? ""), message, atMs: Number(atMs), state: states[state] ?? "waiting", error: error === undefined ? undefined : errorOf(error as WireError) })
+      all.push({ id: toUuid(message.id ?? ""), message, atMs: Number(atMs), state: state.slice(16).toLowerCase() as Scheduled["state"], error: error === undefined ? undefined : errorOf(error as WireError) })
     }
     if (!(cursor = r.next ?? "")) return all
   }

@@ -1,6 +1,7 @@
 import type { Conv } from "./conv.js"
 import type { Core } from "./core.js"
 import { requestSync } from "./sync.js"
+import { takeMarks, trimThreads } from "./threads.js"
 import { withoutDeleted } from "./unread.js"
 import type { MyState } from "./wire.js"
 
@@ -18,6 +19,8 @@ export function takeMine(k: Core, cv: Conv, m: MyState | undefined, ask: boolean
   const more = (m.deleted?.length ?? 0) > 0 && JSON.stringify(m.deleted) !== JSON.stringify(cv.rec.mine?.deleted)
   cv.rec.mine = m
   if (more) withoutDeleted(k, cv, ask)
+  takeMarks(k, cv)
+  trimThreads(k, cv)
   k.touch(cv, true)
   k.tell("myState", { ...m, conversation: cv.rec.id })
 }

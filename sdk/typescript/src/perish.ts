@@ -3,6 +3,7 @@ import { lastIsKept, theirs, type Conv } from "./conv.js"
 import { due, earliest, type Core } from "./core.js"
 import type { ConversationRecord, Lifetime } from "./store.js"
 import { noMention, recallOf } from "./unread.js"
+import { trimThreads } from "./threads.js"
 import { KIND, type ConversationState, type Entry } from "./wire.js"
 import { askMembership, countBefore } from "./windows.js"
 
@@ -118,6 +119,7 @@ function perishIn(k: Core, cv: Conv): void {
     return { ...l, gone }
   })
   perishLast(k, cv)
+  trimThreads(k, cv)
   if (unsure) askWhatIsLeft(k, cv)
 }
 
@@ -141,6 +143,20 @@ function perishOf(k: Core, cv: Conv, l: Lifetime): { taken: Entry[]; shown: bool
     taken.push(e)
   }
   return { taken, shown }
+}
+
+/** An entry that is kept elsewhere than in the window disappeared; otherwise it is noted when it will. */
+export function disappeared(k: Core, cv: Conv, e: Entry): boolean {
+  const l = lifetimeOf(cv.rec, e.seq)
+  if (l !== undefined && (e.seq <= l.gone || endOf(l, e) <= serverMs(k))) return true
+  perishAfter(k, cv, e)
+  return false
+}
+
+/** Has the conversation looked at when that entry disappears. */
+export function perishAfter(k: Core, cv: Conv, e: Entry): void {
+  const l = lifetimeOf(cv.rec, e.seq)
+  if (l !== undefined) perishSoon(k, cv, endOf(l, e))
 }
 
 /** The last entry may lie before the window, where everything in it amends. */

@@ -23,11 +23,13 @@ export interface Snapshot {
   outbox: OutboxRecord[]
   /** Events that were not handled, ascending by n. */
   feed: FeedItem[]
+  /** The threads that are kept: at most 64, with at most 200 replies and 256 KiB each, or one reply. */
+  threads: ThreadRecord[]
 }
 
 /** A change. */
 export type Op =
-  /** Forgets conversations and entries; meta, outbox and feed stay. */
+  /** Forgets conversations, entries and threads; meta, outbox and feed stay. */
   | { op: "reset" }
   /** Drops the entries of a conversation below a seq. */
   | { op: "forget"; conversation: string; below: number }
@@ -38,6 +40,9 @@ export type Op =
   | { op: "outbox"; record: OutboxRecord }
   | { op: "outboxDelete"; n: number }
   | { op: "feed"; item: FeedItem }
+  /** Adds a thread, or replaces it as a whole; forgets one. Nothing else touches a thread. */
+  | { op: "thread"; record: ThreadRecord }
+  | { op: "threadForget"; conversation: string; root: number }
   /** Drops events up to that number. */
   | { op: "handled"; n: number }
 
@@ -131,6 +136,23 @@ export interface OutboxRecord {
   reason: string
 }
 
+/** A thread as it is kept. */
+export interface ThreadRecord {
+  conversation: string
+  /** Seq of its root. */
+  root: number
+  /** What the user has of it, with its root as it is now. */
+  thread: { root: Entry; last: number; follows: boolean; unread: number; read: number }
+  /** A run of its replies up to the last one that is known, ascending, as they are now, without what was taken back. */
+  replies: readonly Entry[]
+  /** Where those before them are asked for; 0: there are none. */
+  before: number
+  /** There may be replies, and changes of them, that are not known here. */
+  stale: boolean
+  /** Orders the threads: the greatest was read last. */
+  used: number
+}
+
 /** An event that the program has not handled yet: what it tells is looked up by seq. */
 export interface FeedItem {
   n: number
@@ -151,6 +173,7 @@ export class Tables {
   readonly entries = new Map<string, Map<number, Entry>>()
   readonly outbox = new Map<number, OutboxRecord>()
   readonly feed = new Map<number, FeedItem>()
+  readonly threads = new Map<string, ThreadRecord>()
 
   apply(ops: readonly Op[]): void {
     for (const o of ops) this.one(o)
@@ -161,6 +184,7 @@ export class Tables {
       case "reset":
         this.conversations.clear()
         this.entries.clear()
+        this.threads.clear()
         return
       case "forget": {
         const all = this.entries.get(o.conversation)
@@ -185,6 +209,12 @@ export class Tables {
       case "outboxDelete":
         this.outbox.delete(o.n)
         return
+      case "thread":
+        this.threads.set(`${o.record.conversation} ${o.record.root}`, o.record)
+        return
+      case "threadForget":
+        this.threads.delete(`${o.conversation} ${o.root}`)
+        return
       case "feed":
         this.feed.set(o.item.n, o.item)
         return
@@ -199,6 +229,7 @@ export class Tables {
       conversations: [...this.conversations.values()],
       outbox: [...this.outbox.values()].sort((a, b) => a.n - b.n),
       feed: [...this.feed.values()].sort((a, b) => a.n - b.n),
+      threads: [...this.threads.values()],
     }
   }
 

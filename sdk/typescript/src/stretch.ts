@@ -1,5 +1,6 @@
 import { amends, latest, retake } from "./amend.js"
 import { apply } from "./apply.js"
+import { touchedBy } from "./threads.js"
 import type { Core } from "./core.js"
 import { after, before, lastIsKept, type Conv, type Place } from "./conv.js"
 import { settle } from "./outbox.js"
@@ -57,6 +58,7 @@ export function takeStretch(k: Core, cv: Conv, s: Stretch, quiet: boolean): void
     r.head = s.last
     k.touch(cv, true)
   }
+  touchedBy(k, cv, s)
   const early = beginOf(s, r) > after(r, r.high)
   if (early && !mayWait(cv, s)) return // it is known to be there, and is pulled
   for (const e of s.touched) if (e.seq < s.first) retake(k, cv, e)

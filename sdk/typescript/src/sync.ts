@@ -15,6 +15,7 @@ import { applyEarly, has, newestOf, takeStretch, toldBy, type Stretch } from "./
 import { takeMentions, takeRecalled, withoutDeleted } from "./unread.js"
 import { comparePos, type ConversationState, type Entry, type Newest, type Range, type ServerFrame, type Sync, type SyncDelta } from "./wire.js"
 import { askMembership, dropOutside, listUnsure, raise, takeWindows } from "./windows.js"
+import { trimThreads } from "./threads.js"
 
 /** Keeps up with the server: SPEC §7. */
 
@@ -270,6 +271,7 @@ function applyState(k: Core, s: ConversationState, cold: boolean, kind: Request[
   applyEarly(k, cv, false)
   if (s.fromSeq > 0) takeTold(k, cv, toldBy(s), cold && !begins, quiet)
   for (const seq of recalled) if (!gone(r, seq)) eraseRecalled(k, cv, seq)
+  trimThreads(k, cv)
   wantPull(k, cv)
   return cv
 }
@@ -334,6 +336,8 @@ function baseOf(k: Core, s: ConversationState, cold: boolean, kind: Request["kin
 export function reset(k: Core, timeline: string): void {
   k.op({ op: "reset" })
   k.forgetConvs()
+  k.happened++
+  k.threads.clear()
   for (const set of [k.changed, k.unsure, k.markDue]) set.clear()
   k.unknown.clear()
   k.pullQueue = []

@@ -39,3 +39,29 @@ test("a store serves one client: the second is refused, and one that takes over 
   const tabs = [b.tab(), b.tab(), b.tab()]
   await servesOne((tab, o) => new IndexedDBStore("skein", { factory, locks: tab === "without locks" ? undefined : tabs[tab]!.locks, ...o }), check)
 })
+
+test("a database of version 1 is kept, and keeps threads from then on", { timeout: 20_000 }, async () => {
+  const factory = new IDBFactory()
+  const old = await new Promise<IDBDatabase>((resolve, reject) => {
+    const r = factory.open("skein", 1)
+    r.onupgradeneeded = () => {
+      r.result.createObjectStore("meta")
+      r.result.createObjectStore("conversations", { keyPath: "id" })
+      r.result.createObjectStore("entries", { keyPath: ["conversation", "seq"] })
+      r.result.createObjectStore("outbox", { keyPath: "n" })
+      r.result.createObjectStore("feed", { keyPath: "n" }).put({ n: 7, kind: "entry" })
+    }
+    r.onsuccess = () => resolve(r.result)
+    r.onerror = () => reject(r.error)
+  })
+  old.close()
+  const root = { conversation: "grp:a", seq: 1, storedAtMs: 1, count: 1, target: 0, amended: 0 }
+  const record = { conversation: "grp:a", root: 1, thread: { root, last: 0, follows: false, unread: 0, read: 0 }, replies: [], before: 0, stale: false, used: 1 }
+  for (const threads of [[], [record]]) {
+    const s = new IndexedDBStore("skein", { factory, locks: undefined })
+    const snap = await s.load()
+    assert.deepEqual([snap.feed.map((f) => f.n), snap.threads], [[7], threads])
+    await s.apply([{ op: "thread", record }])
+    await s.close()
+  }
+})

@@ -18,7 +18,7 @@ const feed = (n: number): Op => ({ op: "feed", item: { n, kind: "entry", convers
 /** A store keeps what it is given, also for the next one on the same place. */
 export async function keeps(open: () => Store, check: Check): Promise<void> {
   let s = open()
-  check.same(await s.load(), { meta: undefined, conversations: [], outbox: [], feed: [] })
+  check.same(await s.load(), { meta: undefined, conversations: [], outbox: [], feed: [], threads: [] })
   const rec = newRecord("grp:a", 0)
   const send = { conversation: "grp:a", id: "x", content: { type: "text", text: "hi" } }
   const record = { n: 1, state: "pending" as const, send, madeAtMs: 5, seq: 0, code: "", number: 0, reason: "" }
@@ -36,7 +36,18 @@ export async function keeps(open: () => Store, check: Check): Promise<void> {
   check.same(snap.outbox, [record])
   check.same(snap.feed.map((f) => f.n), [3])
   check.same((await s.entries("grp:a")).map((e) => [e.seq, e.amended]), [[2, 0], [3, 9]])
+  const thread = { root: entry(1), last: 3, follows: true, unread: 1, read: 2 }
+  const kept = { conversation: "grp:a", root: 1, thread, replies: [entry(2), entry(3)], before: 2, stale: false, used: 1 }
+  const more = { ...kept, replies: [entry(3)], before: 3, stale: true, used: 2 }
+  await s.apply([kept, { ...kept, root: 9 }, { ...kept, conversation: "grp:b" }].map((t): Op => ({ op: "thread", record: t })))
+  await s.apply([{ op: "thread", record: more }, { op: "threadForget", conversation: "grp:a", root: 9 }, { op: "threadForget", conversation: "grp:c", root: 9 }, { op: "forget", conversation: "grp:b", below: 99 }])
+  if (!(s instanceof MemoryStore)) {
+    await s.close()
+    s = open()
+  }
+  check.same((await s.load()).threads, [more, { ...kept, conversation: "grp:b" }])
   await s.apply([{ op: "reset" }])
+  check.same((await s.load()).threads, [])
   check.same((await s.load()).conversations, [])
   check.same(await s.entries("grp:b"), [])
   check.same((await s.load()).outbox.length, 1)

@@ -19,7 +19,7 @@ class World {
         this.asked.push(before)
         const all = before > 0 ? this.said.filter((m) => m.seq < before) : this.said
         const replies = all.slice(-limit)
-        const thread: Thread = { root: this.root(), last: this.said.at(-1)?.seq ?? 0, follows: false, unread: 0, read: 0 }
+        const thread: Thread = { root: this.root(), last: this.said.at(-1)?.seq ?? 0, follows: false, unread: 0, read: 0, kept: false }
         return { thread, replies, next: all.length > replies.length ? replies[0]!.seq : 0 }
       },
       setMyState: async () => undefined,

@@ -1,6 +1,6 @@
 import { Actions, type Effect } from "../actions.js"
 import { abortable } from "../call.js"
-import type { ChatConversation, Method, Request, Response } from "../chat.js"
+import type { ChatConversation, Method, Request, Response, Thread } from "../chat.js"
 import { SkeinError, invalid } from "../errors.js"
 import { toUuid } from "../ids.js"
 import type { Message } from "../message.js"
@@ -85,6 +85,10 @@ export class SharedConversation extends Actions implements ChatConversation {
 
   private async list(pages: "history" | "later" | "around", seq: number, limit: number, signal: AbortSignal | undefined): Promise<Message[]> {
     return (await this.question({ pages, conversation: this.id, seq, limit }, signal)) as Message[]
+  }
+
+  async thread(seq: number, before = 0, limit = 50, signal?: AbortSignal): Promise<{ thread: Thread; replies: Message[]; next: number }> {
+    return (await this.question({ thread: seq, conversation: this.id, before, limit }, signal)) as { thread: Thread; replies: Message[]; next: number }
   }
 
   history(beforeSeq = 0, limit = 50, signal?: AbortSignal): Promise<Message[]> {

@@ -9,7 +9,7 @@ import type { Limits, Send } from "../wire.js"
  */
 
 /** Of what tabs say. Tabs with another one are refused, and say so. */
-export const version = 1
+export const version = 2
 
 /** On the common channel. */
 export interface Call {
@@ -46,6 +46,7 @@ export type Question =
   | { load: string }
   | { read: string; seq: number | undefined }
   | { pages: "older" | "history" | "later" | "around"; conversation: string; seq: number; limit: number }
+  | { thread: number; conversation: string; before: number; limit: number }
   | { connected: true }
 
 /** From a tab to the leader. */

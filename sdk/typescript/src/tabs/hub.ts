@@ -419,6 +419,8 @@ export class Hub {
     } else if ("pages" in q) {
       const c = client.conversation(q.conversation)
       return await (q.pages === "older" ? c.loadOlder(q.limit, signal) : c[q.pages](q.seq, q.limit, signal))
+    } else if ("thread" in q) {
+      return await client.conversation(q.conversation).thread(q.thread, q.before, q.limit, signal)
     } else {
       await client.connected(signal)
     }
