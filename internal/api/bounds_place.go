@@ -30,7 +30,7 @@ func placeBounds() map[string]Bounds {
 
 		"FilterRule.id":                 optionalID(),
 		"FilterRule.kind":               {Required: true},
-		"FilterRule.pattern":            Bounds{MinLength: 1, MaxLength: im.MaxFilterHost}.required().format("pattern"),
+		"FilterRule.pattern":            Bounds{Pattern: linesPattern, MinLength: 1, MaxLength: im.MaxFilterHost}.required().format("pattern"),
 		"FilterRule.action":             {Required: true},
 		"FilterRule.note":               lines(im.MaxFilterNote),
 		"FilterRule.created_at_ms":      millis(),
