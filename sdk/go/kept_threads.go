@@ -172,7 +172,8 @@ func (r *ThreadRecord) find(seq uint64) int {
 	return i
 }
 
-// put adds a reply, replaces it, or takes it out where it was taken back or is gone.
+// put adds a reply, replaces it, or takes it out where it was taken back or is gone. One
+// that lies before those that are kept is not added to them: what lies between is not there.
 func (r *ThreadRecord) put(e *wire.Entry) {
 	i, found := slices.BinarySearchFunc(r.Replies, e.Seq, func(e *wire.Entry, seq uint64) int { return cmp.Compare(e.Seq, seq) })
 	all := slices.Clone(r.Replies)
@@ -185,6 +186,8 @@ func (r *ThreadRecord) put(e *wire.Entry) {
 		if e.Amended > all[i].Amended {
 			all[i] = bare(e)
 		}
+	case e.Seq < r.Before:
+		return
 	default:
 		all = slices.Insert(all, i, bare(e))
 	}

@@ -43,6 +43,8 @@ export class Conv {
   floorCount: number | undefined
   /** Counts up: when it was used last. */
   usedAt = 0
+  /** The last seq when somebody last read back from here. */
+  readBack = 0
   /** The line of the list, as it was last shown. */
   line: Summary | undefined
   /** When something of it is gone next; and of each period, by its beginning, when the first entry is that is not. */

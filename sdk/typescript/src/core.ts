@@ -33,7 +33,7 @@ const turnInputs = 256
 const maxIdle = 32
 /** At most so many entries of a conversation are kept; older ones are pulled again when they are shown. */
 const maxKept = 5000
-/** So many while the conversation is open in memory: then the older half goes, of which somebody may look at the end. */
+/** So many while the conversation is open in memory: then the older half goes, unless somebody reads back and little came since. */
 const maxOpen = 20_000
 
 /**
@@ -154,8 +154,8 @@ export class Core {
 
   // Threads that are kept, by conversation and root.
   readonly threads = new Map<string, ThreadRecord>()
-  /** Counts what was applied to threads, kept or not: an answer that was asked for before may not have it. */
-  happened = 0
+  /** Counts, by conversation, what was applied to threads, kept or not: an answer that was asked for before may not have it. */
+  readonly happened = new Map<string, number>()
   /** Stale threads are read again: one is asked for; the next not before threadsAt; those that the server refused on this connection. */
   refreshing = false
   threadsAt = 0
@@ -187,7 +187,7 @@ export class Core {
       const cv = new Conv({ ...rec, lifetimes: rec.lifetimes ?? [] }) // an earlier version kept none
       this.convs.set(rec.id, cv)
     }
-    for (const t of snap.threads) this.threads.set(`${t.conversation} ${t.root}`, t)
+    for (const t of snap.threads ?? []) this.threads.set(`${t.conversation} ${t.root}`, t)
     for (const cv of this.convs.values()) trimThreads(this, cv)
     initOutbox(this, snap.outbox)
     if (this.meta.device === "" && this.o.device.id === undefined) {
@@ -318,7 +318,7 @@ export class Core {
       if (cv !== undefined) cv.usedAt = ++this.uses
       if (cv === undefined) continue
       if (cv.entries !== undefined) {
-        if (cv.entries.length > maxOpen) this.keepLast(cv, maxOpen / 2)
+        if (cv.entries.length > maxOpen && cv.rec.high >= cv.readBack + maxOpen / 2) this.keepLast(cv, maxOpen / 2)
         continue
       }
       try {

@@ -253,6 +253,7 @@ function extend(k: Core, r: Request, cv: Conv, f: Range): void {
   }
   const top = rec.low
   rec.low = low
+  cv.readBack = rec.high
   f.entries = f.entries.map((e) => (e.seq < low || e.seq >= top ? e : arrivesLate(k, cv, e)))
   for (const e of f.entries) {
     if (e.seq < low || e.seq >= top) continue

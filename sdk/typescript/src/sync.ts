@@ -15,7 +15,7 @@ import { applyEarly, has, newestOf, takeStretch, toldBy, type Stretch } from "./
 import { takeMentions, takeRecalled, withoutDeleted } from "./unread.js"
 import { comparePos, type ConversationState, type Entry, type Newest, type Range, type ServerFrame, type Sync, type SyncDelta } from "./wire.js"
 import { askMembership, dropOutside, listUnsure, raise, takeWindows } from "./windows.js"
-import { trimThreads } from "./threads.js"
+import { happen, trimThreads } from "./threads.js"
 
 /** Keeps up with the server: SPEC §7. */
 
@@ -336,7 +336,7 @@ function baseOf(k: Core, s: ConversationState, cold: boolean, kind: Request["kin
 export function reset(k: Core, timeline: string): void {
   k.op({ op: "reset" })
   k.forgetConvs()
-  k.happened++
+  happen(k, "")
   k.threads.clear()
   for (const set of [k.changed, k.unsure, k.markDue]) set.clear()
   k.unknown.clear()

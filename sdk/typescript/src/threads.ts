@@ -67,13 +67,23 @@ function keptOf(k: Core, conversation: string, root: number | undefined): Thread
   return k.threads.get(keyOf(conversation, root ?? 0))
 }
 
+/** Notes that something was applied to threads of a conversation; "": to those of all. */
+export function happen(k: Core, conversation: string): void {
+  k.happened.set(conversation, (k.happened.get(conversation) ?? 0) + 1)
+}
+
+/** What happened so far that concerns a conversation. */
+function happenedIn(k: Core, conversation: string): number {
+  return (k.happened.get("") ?? 0) + (k.happened.get(conversation) ?? 0)
+}
+
 function stale(k: Core, t: ThreadRecord | undefined): void {
   if (t !== undefined && !t.stale) set(k, { ...t, stale: true })
 }
 
 /** The window begins anew: so may replies have been left out, and what was done to some. */
 export function allStale(k: Core, conversation: string): void {
-  k.happened++
+  happen(k, conversation)
   for (const t of [...k.threads.values()]) if (t.conversation === conversation) stale(k, t)
 }
 
@@ -81,7 +91,7 @@ export function allStale(k: Core, conversation: string): void {
 export function touchedBy(k: Core, cv: Conv, s: Stretch): void {
   const { id, high } = cv.rec
   if (s.last <= high) return
-  k.happened++
+  happen(k, id)
   for (const e of [...s.touched, ...s.entries]) {
     stale(k, keptOf(k, id, e.seq))
     stale(k, keptOf(k, id, e.thread)) // it stands in the line as well
@@ -110,9 +120,13 @@ function bare(e: Entry): Entry {
   return rest
 }
 
-/** The thread with a reply that is new, or another than it was; without one that was taken back or is gone. */
+/**
+ * The thread with a reply that is new, or another than it was; without one that was taken back or is gone. One that lies
+ * before those that are kept is not put to them: what lies between is not there.
+ */
 function put(k: Core, t: ThreadRecord, e: Entry): ThreadRecord {
   const old = t.replies.find((r) => r.seq === e.seq)
+  if (old === undefined && e.seq < t.before) return t
   if (old !== undefined && e.recalled !== true && e.amended <= old.amended) return t
   const rest = t.replies.filter((r) => r !== old)
   const replies = e.recalled === true || e.deleted === true ? rest : [...rest, bare(e)].sort((a, b) => a.seq - b.seq)
@@ -147,7 +161,7 @@ function counted(k: Core, t: ThreadRecord): ThreadRecord {
 /** Takes a reply that was applied. */
 export function saidInThread(k: Core, cv: Conv, root: number, e: Entry): void {
   const { id } = cv.rec
-  k.happened++
+  happen(k, id)
   const t = keptOf(k, id, root)
   if (t === undefined || e.recalled === true || gone(cv.rec, e.seq)) return
   set(k, put(k, t, e))
@@ -157,7 +171,7 @@ export function saidInThread(k: Core, cv: Conv, root: number, e: Entry): void {
 
 /** Takes what was done to a reply. */
 export function amendedInThread(k: Core, cv: Conv, by: Entry): void {
-  k.happened++
+  happen(k, cv.rec.id)
   const t = keptOf(k, cv.rec.id, by.thread)
   const old = t?.replies.find((r) => r.seq === by.target)
   if (t === undefined || old === undefined) return
@@ -197,7 +211,7 @@ function took(k: Core, conversation: string, before: number, told: Told, at: num
   const { root } = told.thread
   if (cv === undefined || root.seq === 0) return
   const old = keptOf(k, conversation, root.seq)
-  const moved = k.happened !== at
+  const moved = happenedIn(k, conversation) !== at
   if (before === 0) {
     const thread = { ...told.thread, root: latest(latest(root, old?.thread.root), cv.entry(root.seq)) }
     // What was applied meanwhile may be missing; what comes behind the window will be applied.
@@ -231,7 +245,7 @@ function page(k: Core, conversation: string, seq: number, before: number, limit:
 export async function readThread(k: Core, conversation: string, seq: number, before: number, limit: number, signal: AbortSignal | undefined): Promise<Page> {
   const kept = await k.do([], () => (k.state === "connected" ? undefined : page(k, conversation, seq, before, limit)))
   if (kept !== undefined) return kept
-  const at = k.happened
+  const at = happenedIn(k, conversation)
   const request: Request<typeof method> = { conversation, seq: String(seq), limit, ...(before > 0 ? { before: String(before) } : {}) }
   const told = toldOf((await call(k, method, request, signal === undefined ? {} : { signal })) as Answer)
   await k.do([conversation], () => took(k, conversation, before, told, at, nextUsed(k)))
@@ -240,20 +254,21 @@ export async function readThread(k: Core, conversation: string, seq: number, bef
 
 /** Has stale threads read again, one after the other, that which was read last first. */
 export function refreshThreads(k: Core, now: number): void {
-  if (k.refreshing || k.state !== "connected" || k.closeAt > 0 || k.threadsAt > now) return
-  k.threadsAt = 0
+  if (k.threadsAt > now) return
+  k.threadsAt = 0 // also where nothing can be asked now: a time that is over would have turns follow each other
+  if (k.refreshing || k.state !== "connected" || k.closeAt > 0) return
   let t: ThreadRecord | undefined
   for (const x of k.threads.values()) if (x.stale && !k.refusedThreads.has(keyOf(x.conversation, x.root)) && x.used > (t?.used ?? 0)) t = x
   if (t === undefined) return
   k.refreshing = true
   const { conversation, root } = t
-  const at = k.happened
+  const at = happenedIn(k, conversation)
   const answered = (f: (now: ThreadRecord) => void): void =>
     k.post([conversation], () => {
       k.refreshing = false
       const kept = keptOf(k, conversation, root)
       if (kept !== undefined) f(kept)
-      if (keptOf(k, conversation, root)?.stale === true) k.threadsAt = k.o.now() + againAfter
+      if (keptOf(k, conversation, root)?.stale === true && !k.refusedThreads.has(keyOf(conversation, root))) k.threadsAt = k.o.now() + againAfter
     })
   call(k, method, { conversation, seq: String(root) }, {}).then(
     (a) => answered((kept) => took(k, conversation, 0, toldOf(a as Answer), at, kept.used)),

@@ -102,6 +102,14 @@ test("an open conversation keeps so many messages; older ones are read again", a
   await v.loadOlder(30)
   assert.deepEqual(seqs(v.messages.getSnapshot()), range(kept[0]! - 30, last))
   assert.deepEqual(seqs(await v.around(5, 3)), range(2, 8))
+  // Who reads back keeps what they look at, also when something comes meanwhile.
+  for (let n = 0; n < 200 && v.messages.getSnapshot()[0]!.seq > 100; n++) await v.loadOlder(500)
+  const told = new Promise((done) => c.on("message", done))
+  s.push(s.store({ conversation: id, sender: "bob", content: { type: "text", text: "one more" } }))
+  await told
+  await v.loadOlder(30)
+  assert.ok(v.messages.getSnapshot()[0]!.seq <= 100, `it begins at ${v.messages.getSnapshot()[0]!.seq}`)
+  assert.equal(v.messages.getSnapshot().at(-1)?.seq, last + 1)
   off()
   await c.close()
 })

@@ -31,7 +31,7 @@ export async function openFirefox(): Promise<Desk> {
           run: (f, a) => page.evaluate(f as never, a) as Promise<never>,
           until: async (f, a) => void (await page.waitForFunction(f as never, { polling: 100 }, a)),
           close: () => page.close(),
-          crash: () => kill(page, mine),
+          crash: () => kill(page, mine.filter((pid) => pagesOf(browser).includes(pid))), // one of an empty page may have ended by itself
         }
       }
       return { open, close: () => context.close() }

@@ -2,6 +2,8 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { setTimeout as after } from "node:timers/promises"
 import { Client, MemoryStore, type ClientOptions, type Message, type Thread } from "../src/index.js"
+import type { Core } from "../src/core.js"
+import { refreshThreads } from "../src/threads.js"
 import { login, next, shown, withServer } from "./server.js"
 
 async function until(what: string, f: () => Promise<boolean> | boolean): Promise<void> {
@@ -109,4 +111,14 @@ test("of threads few are kept, and of each its end", { timeout: 90_000 }, async 
     await until("too many are kept", async () => (await store.load()).threads.length === 64)
     assert.deepEqual((await store.load()).threads.map((x) => x.root).sort((x, y) => x - y), roots.slice(2))
   })
+})
+
+test("without a connection no time stands that is over: turns would follow each other without end", () => {
+  for (const state of ["connecting", "waiting", "stopped", "closed"]) {
+    const k = { threadsAt: 5, refreshing: false, state, closeAt: 0, threads: new Map(), refusedThreads: new Set() } as unknown as Core
+    refreshThreads(k, 4)
+    assert.equal(k.threadsAt, 5, "its time has not come")
+    refreshThreads(k, 6)
+    assert.equal(k.threadsAt, 0, state)
+  }
 })
