@@ -165,15 +165,15 @@ def filtered(rule: dict):
     return value if len(value) <= 100 and value.strip() and all(unicodedata.category(c)[0] in "LNZ" for c in value) else "casino"
 
 
-def once(items):
-    """Items of which no two have the same id: JSON Schema knows no items that differ in a part."""
+def once(items, part="id"):
+    """Items of which no two have the same id, or another part: JSON Schema knows no items that differ in a part."""
     if not isinstance(items, list) or not all(isinstance(i, dict) for i in items):
         return items
     seen, out = set(), []
     for i in items:
-        id = json.dumps(i.get("id"))  # what does not fit the document may be anything
-        if i.get("id") is None or id not in seen:
-            seen.add(id)
+        value = json.dumps(i.get(part)).lower()  # what does not fit the document may be anything
+        if i.get(part) is None or value not in seen:
+            seen.add(value)
             out.append(i)
     return out
 
@@ -198,6 +198,10 @@ def together(body: dict, path: str) -> None:
         body.update({k: body.get(k) or v for k, v in {"username": "gus.hill", "password": "correct horse battery"}.items()})
     if path.endswith(("ScheduleMessage", "ChangeScheduled")) and str(body.get("atMs") or "0") != "0":
         body["atMs"] = str(STARTED + 86400000)  # within a year from now
+    if path.endswith("AdminService/Announce"):
+        if DIGITS.match(str(body.get("untilMs"))) and str(body["untilMs"]) != "0":
+            body["untilMs"] = str(STARTED + 86400000)  # within 366 days
+        body["texts"] = once(body.get("texts"), "language") if "texts" in body else []
     if path.endswith("UpgradeGuest") and body.get("code"):
         body.pop("password", None)
     if path.endswith("DecideReport") and body.get("state") in (None, "REPORT_STATE_UNSPECIFIED"):
