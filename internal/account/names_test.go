@@ -75,6 +75,13 @@ func TestNamesThatAdministratorsGive(t *testing.T) {
 		}
 	}
 	want(t, give("supp0rt"), im.CodeAlreadyExists) // reserved, and another one has one like it
+	// Of before there was that rule: who has such a name keeps it, and is given it again.
+	if err := f.db.CreateUser(background, im.Credentials{User: im.User{ID: "old", Username: "paul-smith", DisplayName: "Paul", Created: f.clock.Now()}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.SetUsername(background, "old", "Paul-Smith"); err != nil {
+		t.Errorf("the name that they have: %v", err)
+	}
 	f.login("eve", phone("d2"))
 }
 

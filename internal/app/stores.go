@@ -151,9 +151,9 @@ func (a *App) openPostgres(ctx context.Context, o Options) (err error) {
 	return a.compareShared(ctx, o.AcceptLoss)
 }
 
-// acceptedIn is the identity of a pair in PostgreSQL one of whose stores was lost, which
-// was accepted; the timeline that was begun then follows.
-const acceptedIn = "accepted in "
+// acceptedIn is the beginning of the identity of a pair in PostgreSQL one of whose stores
+// was lost, which was accepted; which one, and the timeline that was begun then, follow.
+const acceptedIn = "accepted "
 
 // compareShared refuses a database in which one of the two stores is there without
 // the other. Accepted, the journal goes on under a new timeline, and the two are not
@@ -169,7 +169,7 @@ func (a *App) compareShared(ctx context.Context, accept bool) error {
 		return nil
 	case missing == nil:
 		return a.directory.SetPair(ctx, im.Pair{})
-	case d.Pair.Identity == acceptedIn+a.shared.Timeline():
+	case d.Pair.Identity == accepting(missing, a.shared.Timeline()):
 		return nil
 	case !accept:
 		return missing
@@ -179,7 +179,15 @@ func (a *App) compareShared(ctx context.Context, accept bool) error {
 	if err != nil {
 		return err
 	}
-	return a.directory.SetPair(ctx, im.Pair{Identity: acceptedIn + timeline})
+	return a.directory.SetPair(ctx, im.Pair{Identity: accepting(missing, timeline)})
+}
+
+func accepting(missing error, timeline string) string {
+	store := ""
+	if lost := (*im.PairError)(nil); errors.As(missing, &lost) {
+		store = lost.Store
+	}
+	return acceptedIn + store + " " + timeline
 }
 
 // missingShared tells which of the two stores is missing, nil if none is. Others may

@@ -19,6 +19,7 @@ type Places interface {
 func (s *Service) Erase(ctx context.Context, user im.UserID) error {
 	var denied error
 	for range attempts {
+		denied = nil
 		roles, err := s.o.Places.RolesOf(ctx, user)
 		if err != nil {
 			return fmt.Errorf("groups of %s: %w", user, err)
@@ -37,10 +38,7 @@ func (s *Service) Erase(ctx context.Context, user im.UserID) error {
 			}
 		}
 	}
-	if denied != nil {
-		return denied
-	}
-	return im.Errorf(im.CodeUnavailable, "the groups of %s change all the time", user)
+	return im.Wrap(denied, im.CodeUnavailable, "the groups of %s change all the time", user)
 }
 
 func (s *Service) eraseFrom(ctx context.Context, actor im.Actor, c im.ConversationID, role im.Role) error {

@@ -2,6 +2,7 @@ package messaging
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 
@@ -44,19 +45,42 @@ func (r *reading) roots(ctx context.Context) error {
 			return err
 		}
 	}
+	return r.touchAnswered(ctx)
+}
+
+// mostAnswered bounds the roots that are told with a stretch for what was said to them
+// while the user was no member: those with the greatest seqs. The others are read anew by
+// who opens their threads.
+const mostAnswered = 500
+
+// touchAnswered has the roots that were answered between two times be told.
+func (r *reading) touchAnswered(ctx context.Context) error {
+	var seqs []uint64
 	for root := range r.answered {
-		if root >= r.out.First {
+		if _, known := r.touched[root]; known || root >= r.out.First {
 			continue
 		}
 		may, err := r.may(ctx, root)
-		if err == nil && may {
-			err = r.touchRoot(ctx, root)
-		}
 		if err != nil {
 			return err
 		}
+		if may {
+			seqs = append(seqs, root)
+		}
 	}
-	return nil
+	if len(seqs) == 0 {
+		return nil
+	}
+	slices.Sort(seqs)
+	seqs = seqs[max(len(seqs)-mostAnswered, 0):]
+	roots, err := r.s.entriesAt(ctx, r.m.Conversation, seqs)
+	if errors.Is(err, im.ErrJournalDamaged) { // what is whole is told all the same; who reads them is told
+		return nil
+	}
+	if err == nil {
+		r.touch(slices.DeleteFunc(roots, func(e im.Entry) bool { return e.Seq == 0 }))
+	}
+	return err
 }
 
 // touchRoot has a root be told as it is now.

@@ -125,7 +125,7 @@ var edges = []Mutant{
 	},
 	{
 		Name: "damaged-page-stops-the-store", Breaks: "one damaged block breaks what is in it and no more: the store stores, and says so",
-		Hunks:   []Hunk{{postgresDir + "/locked.go", "if err == nil || errors.Is(err, im.ErrAppendInvalid) || errors.Is(err, im.ErrJournalDamaged) {", "if err == nil || errors.Is(err, im.ErrAppendInvalid) {"}},
+		Hunks:   []Hunk{{postgresDir + "/locked.go", "\tif errors.Is(err, im.ErrJournalDamaged) { // says nothing of others\n\t\treturn\n\t}\n", ""}},
 		Package: postgresDir, Test: "TestOneDamagedBlock",
 	},
 	{

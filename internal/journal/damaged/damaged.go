@@ -15,14 +15,14 @@ import (
 	"github.com/skein-im/skein/internal/im"
 )
 
-// maxKnown bounds how many conversations are remembered by name: what is beyond is in
-// the log.
+// maxKnown bounds how many conversations are remembered, and logged, by name.
 const maxKnown = 100
 
 // Known remembers which conversations could not be read. The zero Known is ready.
 type Known struct {
-	mu  sync.Mutex
-	why map[im.ConversationID]string
+	mu   sync.Mutex
+	why  map[im.ConversationID]string
+	more bool // than are remembered
 }
 
 // Note remembers a conversation that cannot be read, and logs it once. It returns err
@@ -33,14 +33,20 @@ func (k *Known) Note(log *slog.Logger, c im.ConversationID, err error) error {
 	}
 	k.mu.Lock()
 	_, known := k.why[c]
-	if !known && len(k.why) < maxKnown {
+	full := len(k.why) >= maxKnown
+	if !known && !full {
 		if k.why == nil {
 			k.why = map[im.ConversationID]string{}
 		}
 		k.why[c] = err.Error()
 	}
+	tell := !known && (!full || !k.more)
+	k.more = k.more || !known && full
 	k.mu.Unlock()
-	if !known {
+	switch {
+	case tell && full:
+		log.Error("journal: more conversations cannot be read than are named here", "named", maxKnown, "err", err)
+	case tell:
 		log.Error("journal: a conversation cannot be read; the others can. Restore it from a backup", "conversation", c, "err", err)
 	}
 	return err
@@ -53,6 +59,9 @@ func (k *Known) List() []string {
 	var all []string
 	for _, c := range slices.Sorted(maps.Keys(k.why)) {
 		all = append(all, fmt.Sprintf("conversation %s cannot be read: %s", c, k.why[c]))
+	}
+	if k.more {
+		all = append(all, "more conversations cannot be read")
 	}
 	return all
 }

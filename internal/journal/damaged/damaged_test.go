@@ -65,11 +65,14 @@ func TestKnown(t *testing.T) {
 		for i := range maxKnown + 10 {
 			_ = k.Note(log, im.Group(fmt.Sprintf("%03d", i)), im.ErrJournalDamaged)
 		}
-		if n := len(k.List()); n != maxKnown {
-			t.Errorf("%d are named", n)
+		if all := k.List(); len(all) != maxKnown+1 || all[maxKnown] != "more conversations cannot be read" {
+			t.Errorf("%d are named, at last %q", len(all), all[len(all)-1])
 		}
 	}
 	if n := strings.Count(said.String(), "grp:000"); n != 1 {
 		t.Errorf("one is logged %d times", n)
+	}
+	if n := strings.Count(said.String(), "\n"); n != maxKnown+1 {
+		t.Errorf("%d lines", n)
 	}
 }

@@ -108,7 +108,7 @@ func TestOneDamagedBlock(t *testing.T) {
 			}
 			takesFurther(t, j, all, heads, each)
 			stopped, warnings := j.Trouble()
-			if stopped != "" || len(warnings) != min(unreadable, 100) || !strings.Contains(warnings[0], "cannot be read") {
+			if stopped != "" || len(warnings) != min(unreadable, 101) || !strings.Contains(warnings[0], "cannot be read") {
 				t.Errorf("%q, %q", stopped, warnings)
 			}
 		})

@@ -352,7 +352,10 @@ type stalled struct {
 func (s *stalled) note(err error, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err == nil || errors.Is(err, im.ErrAppendInvalid) || errors.Is(err, im.ErrJournalDamaged) { // others are stored
+	if errors.Is(err, im.ErrJournalDamaged) { // says nothing of others
+		return
+	}
+	if err == nil || errors.Is(err, im.ErrAppendInvalid) {
 		s.err = nil
 		return
 	}
