@@ -98,10 +98,10 @@ async function isSeen(conversation: string): Promise<boolean> {
 }
 
 /** Whether the page says yes. One that stands still, or that is loading yet, says nothing. */
-function asked(c: WindowClient, what: { type: string; path: string }): Promise<boolean> {
+function asked(c: WindowClient, what: { type: string; path: string }, withinMs = 1500): Promise<boolean> {
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel()
-    setTimeout(() => resolve(false), 1500)
+    setTimeout(() => resolve(false), withinMs)
     port1.onmessage = (e) => resolve(e.data === true)
     c.postMessage(what, [port2])
   })
@@ -117,7 +117,8 @@ async function open(conversation: string): Promise<void> {
     return
   }
   const focused = one.focus().catch(() => undefined) // a browser may not let it
-  if (!(await asked(one, { type: "skein.open", path }))) await one.navigate(path).catch(() => undefined)
+  // A busy page gets its time: to navigate loads it anew, and what it uploads is lost. A window that another worker controls cannot be navigated.
+  if (!(await asked(one, { type: "skein.open", path }, 5000))) await one.navigate(path).catch(() => self.clients.openWindow(path)).catch(() => undefined)
   await focused
 }
 
