@@ -9,7 +9,7 @@ import { nameOf } from "../timeline/names.js"
 import { PersonAvatar } from "../timeline/PersonAvatar.js"
 import { CustomEmoji, useStickers } from "../timeline/stickers.js"
 import { useCommands, type ComposerActs } from "./commands.js"
-import { matching, mentionsIn, openAt, put, type Candidate, type Open } from "./complete.js"
+import { beginning, matching, mentionsIn, openAt, put, type Candidate, type Open } from "./complete.js"
 import type { Emoji } from "./emoji.js"
 import s from "./Composer.module.css"
 
@@ -100,7 +100,7 @@ function useCompletion({ conversation, text, setText, area, group, thread, acts 
   const commands = useCommands(conversation, thread, acts ?? none)
   const offers = useMemo<Offer[]>(() => {
     if (open === undefined) return []
-    if (open.kind === "/") return acts === undefined ? [] : matching(commands, open.query).map(({ id, label, run }) => ({ key: id, word: `/${id}`, label: `/${id}`, about: label, user: "", char: "", run }))
+    if (open.kind === "/") return acts === undefined ? [] : beginning(commands, open.query).map(({ id, label, run }) => ({ key: id, word: `/${id}`, label: `/${id}`, about: label, user: "", char: "", run }))
     if (open.kind === ":") {
       const own = [...emoji.keys()].filter((n) => n.includes(open.query)).slice(0, 4).map((n) => ({ key: n, word: `:${n}:`, label: n, about: "", user: "", char: `:${n}:` }))
       return [...own, ...findEmoji(open.query, 8 - own.length).map((e) => ({ key: e.char, word: e.char, label: e.words[0] ?? "", about: "", user: "", char: e.char }))]

@@ -98,10 +98,10 @@ function Writing({ conversation, thread }: { conversation: string; thread: numbe
     if (late) {
       // It was not loaded yet: without it nobody would be mentioned, and a command would be sent.
       setBusy(true)
-      for (let n = 0; n < 60 && completion.current === null; n++) await new Promise((done) => setTimeout(done, 50))
+      for (let n = 0; n < 200 && completion.current === null; n++) await new Promise((done) => setTimeout(done, 50))
       setBusy(false)
     }
-    if (late && completion.current?.command(said) === true) return
+    if ((late || offered !== undefined) && completion.current?.command(said) === true) return // the button does what Enter does
     if (edit !== undefined) return save(edit, said)
     if (slow > 0) return void toast(t`Slow mode: wait ${slow} s`)
     const replyTo = reply?.seq ?? 0

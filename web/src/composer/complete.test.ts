@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { matching, mentionsIn, openAt, put } from "./complete.js"
+import { beginning, matching, mentionsIn, openAt, put } from "./complete.js"
 
 test("what is being completed", () => {
   expect(openAt("hi @An", 6)).toEqual({ kind: "@", query: "An", from: 3 })
@@ -31,4 +31,10 @@ test("whom a text mentions", () => {
   const chosen = new Map([["Ann", "9"]])
   expect(mentionsIn("@Ann Lee and @xf, mail@ann", chosen, people)).toEqual(["9", "1", "3"])
   expect(mentionsIn("@Anna @xfy", chosen, people)).toEqual([])
+})
+
+test("a command is found by how its names begin, not by a word within", () => {
+  const all = [{ id: "search", names: ["search", "Search here"] }, { id: "file", names: ["file", "Pictures and files"] }]
+  const of = (q: string): string[] => beginning(all, q).map((c) => c.id)
+  expect([of(""), of("S"), of("pic"), of("here"), of("files"), of("file")]).toEqual([["search", "file"], ["search"], ["file"], [], [], ["file"]])
 })

@@ -42,6 +42,11 @@ export function matching<C extends Candidate>(all: readonly C[], query: string, 
   return all.map((c) => ({ c, r: rank(c) })).filter((x) => x.r < 9).sort((a, b) => a.r - b.r).slice(0, most).map((x) => x.c)
 }
 
+/** Those of which a name begins with what is written, not a word within one: what is no command is to be sent. */
+export function beginning<C extends Candidate>(all: readonly C[], query: string): C[] {
+  return all.filter((c) => c.names.some((n) => plain(n).startsWith(plain(query))))
+}
+
 export function put(text: string, open: Open, caret: number, word: string): { text: string; caret: number } {
   const behind = text.slice(caret)
   const space = behind.startsWith(" ") ? "" : " "

@@ -22,8 +22,12 @@ export function Composer({ answered }: { answered: Message | undefined }): React
     if (answered !== undefined) area.current?.focus() // before the next key
   }, [answered])
 
+  const chosen = useRef(answered)
+  chosen.current = answered
+  /** What an upload answers, by its key: also when it is tried again. */
+  const answers = useRef(new Map<number, Answers>())
   /** Once: what is sent after it answers nothing. */
-  const reply = (): { replyTo?: number } => {
+  const reply = (): Answers => {
     answer(undefined)
     return answered === undefined ? {} : { replyTo: answered.seq }
   }
@@ -33,17 +37,21 @@ export function Composer({ answered }: { answered: Message | undefined }): React
     setText("") // in the same frame: the message stands in the timeline
     client.conversation(conversation).post(said, reply()).catch((e: unknown) => {
       setText((now) => (now === "" ? said : now))
-      answer(answered)
+      if (chosen.current === undefined) answer(answered)
       note(why(t, errorFrom(e)))
     })
     area.current?.focus()
   }
-  const attach = (files: Iterable<File>): void => {
-    const to = reply()
+  const attach = (files: Iterable<File>, to = reply()): void => {
     for (const [i, f] of [...files].slice(0, 10).entries()) {
-      const post: Post = (body, type, id, fallback) => client.conversation(conversation).post(body, { type, media: [id], fallback, ...(i === 0 ? to : {}) })
-      void sendFile(f, uploads, post).catch((e: unknown) => note(why(t, errorFrom(e))))
+      const first = i === 0 ? to : {}
+      const post: Post = (body, type, id, fallback) => client.conversation(conversation).post(body, { type, media: [id], fallback, ...first })
+      void sendFile(f, uploads, post, (key) => answers.current.set(key, first)).catch((e: unknown) => note(why(t, errorFrom(e))))
     }
+  }
+  const again = (u: UploadItem): void => {
+    uploads.remove(u.key)
+    attach([new File([u.blob], u.name, { type: u.blob.type })], answers.current.get(u.key) ?? {})
   }
   const onKeyDown = (e: KeyboardEvent): void => {
     if (e.nativeEvent.isComposing || e.keyCode === 229) return // the input method has it
@@ -81,7 +89,7 @@ export function Composer({ answered }: { answered: Message | undefined }): React
           <button type="button" className="icon" aria-label={t.noReply} title={t.noReply} onClick={() => { answer(undefined); area.current?.focus() }}><Icon name="close" /></button>
         </div>
       )}
-      {uploads.uploads.length > 0 && <ul className="tray">{uploads.uploads.map((u) => <Upload key={u.key} item={u} remove={() => uploads.remove(u.key)} again={() => { uploads.remove(u.key); attach([new File([u.blob], u.name, { type: u.blob.type })]) }} />)}</ul>}
+      {uploads.uploads.length > 0 && <ul className="tray">{uploads.uploads.map((u) => <Upload key={u.key} item={u} remove={() => uploads.remove(u.key)} again={() => again(u)} />)}</ul>}
       <form className="line" onSubmit={(e) => { e.preventDefault(); send() }}>
         <button type="button" className="icon" aria-label={t.attach} title={t.attach} onClick={() => chooser.current?.click()}><Icon name="attach" /></button>
         <input ref={chooser} type="file" multiple className="hidden" tabIndex={-1} aria-hidden="true" onChange={(e) => { attach(e.currentTarget.files ?? []); e.currentTarget.value = "" }} />
@@ -95,12 +103,14 @@ export function Composer({ answered }: { answered: Message | undefined }): React
   )
 }
 
+type Answers = { replyTo?: number }
 type Post = (body: string, type: "image" | "file", id: string, fallback: string) => Promise<unknown>
 
 /** Uploads a file, then says it. An upload that fails stays in the tray, and is tried again from there. */
-async function sendFile(file: File, uploads: UploadControl, post: Post): Promise<void> {
+async function sendFile(file: File, uploads: UploadControl, post: Post, begun: (key: number) => void): Promise<void> {
   const { width, height } = await look(file)
   const { key, done } = uploads.add(file, width > 0 ? { name: file.name, width, height } : { name: file.name })
+  begun(key)
   const id = await done.catch(() => "")
   if (id === "") return
   const base = { media: id, mime: file.type || "application/octet-stream", bytes: file.size }

@@ -16,6 +16,7 @@ export function Poll({ of: m, body }: { of: Message; body: PollBody }): ReactEle
   const ended = poll === undefined || (poll.endedAtMs ?? 0) > 0 || (until > 0 && until <= client.serverTimeMs())
   const several = poll?.multiple === true
   const vote = (id: string): void => {
+    if (busy) return
     const next = mine.includes(id) ? mine.filter((x) => x !== id) : several ? [...mine, id] : [id]
     setBusy(true)
     client.conversation(m.conversation).vote(m.seq, next).catch((e: unknown) => note(why(t, errorFrom(e)))).finally(() => setBusy(false))
@@ -28,7 +29,7 @@ export function Poll({ of: m, body }: { of: Message; body: PollBody }): ReactEle
         {body.options.map((o) => {
           const part = voters === 0 ? 0 : Math.round((100 * (options.find((x) => x.id === o.id)?.votes ?? 0)) / voters)
           return (
-            <button key={o.id} type="button" className="option" role={several ? "checkbox" : "radio"} aria-checked={mine.includes(o.id)} disabled={ended || busy || !mayWrite || m.seq === 0} onClick={() => vote(o.id)}>
+            <button key={o.id} type="button" className="option" role={several ? "checkbox" : "radio"} aria-checked={mine.includes(o.id)} disabled={ended || !mayWrite || m.seq === 0} aria-disabled={busy} onClick={() => vote(o.id)}>
               <span className="choice" dir="auto">{o.text}</span>
               <span className="part">{part} %</span>
               <progress value={part} max={100} aria-hidden="true" />
