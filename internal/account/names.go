@@ -13,7 +13,7 @@ import (
 // ones, but none that look like another one's (mayBeGiven).
 func (s *Service) mayChoose(ctx context.Context, user im.UserID, username string) error {
 	if im.Reserved(username, s.o.ReservedNames) {
-		if is, err := s.store.UserByName(ctx, username); err == nil && user != "" && is.ID == user {
+		if s.isCalled(ctx, user, username) {
 			return nil // an administrator gave it to them
 		}
 		return im.Errorf(im.CodeAlreadyExists, "this username is reserved: choose another one, or ask an administrator for it")
@@ -23,13 +23,19 @@ func (s *Service) mayChoose(ctx context.Context, user im.UserID, username string
 
 // mayBeGiven tells whether a username can be had by anybody, also from an administrator:
 // already_exists: it looks like another one's. Two who get such names at the same moment may
-// both have them: it is there for who is known by a name already.
+// both have them: it is there for who is known by a name already. Who has the name keeps it.
 func (s *Service) mayBeGiven(ctx context.Context, user im.UserID, username string) error {
 	like, err := s.store.LooksLike(ctx, username, user)
-	if err == nil && like != "" {
+	if err == nil && like != "" && !s.isCalled(ctx, user, username) {
 		return im.Errorf(im.CodeAlreadyExists, "the username looks like another one that is taken: choose another one")
 	}
 	return err
+}
+
+// isCalled tells whether a user, if it is one, has that username already.
+func (s *Service) isCalled(ctx context.Context, user im.UserID, username string) bool {
+	is, err := s.store.UserByName(ctx, username)
+	return err == nil && user != "" && is.ID == user
 }
 
 // mayCall tells whether who is no administrator may be shown by a name.

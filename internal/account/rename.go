@@ -37,11 +37,8 @@ func (s *Service) SetUsername(ctx context.Context, user im.UserID, username stri
 	if err != nil {
 		return User{}, err
 	}
-	// Who has the name already keeps it, also where another one looks like it.
-	if owner, err := s.store.UserByName(ctx, name); err != nil || owner.ID != user {
-		if err := s.mayBeGiven(ctx, user, name); err != nil {
-			return User{}, err
-		}
+	if err := s.mayBeGiven(ctx, user, name); err != nil {
+		return User{}, err
 	}
 	return s.rename(ctx, im.Renaming{User: user, Name: name})
 }
