@@ -369,7 +369,8 @@ func TestServerKilled(t *testing.T) {
 			_, err := w.Write(t.Context(), "ann", u.ID, u.Received, bytes.NewReader(file[u.Received:]), nil)
 			answered <- err
 		}()
-		time.AfterFunc(time.Duration(20+60*round)*time.Millisecond, func() { _ = w.cmd.Process.Kill() })
+		server := w.cmd.Process // the next one is not to be killed by a timer that is late
+		time.AfterFunc(time.Duration(20+60*round)*time.Millisecond, func() { _ = server.Kill() })
 		err := <-answered
 		w.kill()
 		w.start()
