@@ -5,7 +5,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 TOOLS   := bin/tools
 export PATH := $(CURDIR)/$(TOOLS):$(PATH)
 
-.PHONY: help run needs build web webapp cross test test-go test-ts test-web measure test-kill test-faults test-powercut test-walk test-fuzz test-older test-schema test-mutants test-release test-newcomer conformance check gen verify-gen cover bench bench-compare vuln deps cluster release site clean
+.PHONY: help run needs build web webapp cross test test-go test-modules test-ts test-web measure test-kill test-faults test-powercut test-walk test-fuzz test-older test-schema test-mutants test-release test-newcomer conformance check gen verify-gen cover bench bench-compare vuln deps cluster release site clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -69,17 +69,26 @@ LONGEST := ./test/e2e ./cmd/skein-lab ./internal/directory/postgres ./internal/j
 # to the next; -w leaves out what only a debugger needs.
 RACE := -race -gcflags='modernc.org/...=-d=checkptr=0' -gcflags='modernc.org/sqlite/lib=-race=false' \
 	-gcflags='modernc.org/libc/...=-race=false' -trimpath -ldflags=-w
-test: deps ## all tests, with the race detector; a suite that fails does not keep the others from being run
-	$(MAKE) --keep-going --no-print-directory test-ts test-web test-go
+# Browsers wait for what people wait for, and the tests in Go for disks and clocks: one beside the other takes less than
+# one after the other. So what they print is mixed; a suite that fails does not keep the others from being run.
+test: deps build ## all tests, with the race detector
+	$(MAKE) --jobs=2 --keep-going --no-print-directory test-go test-beside
+	@echo "make test: every suite passed"
 
 test-go: deps $(TOOLS)/gotestsum ## the tests in Go
 	$(TOOLS)/gotestsum --format pkgname-and-test-fails -- $(RACE) -timeout 25m -p $(PACKAGES) $(LONGEST) ./...
-	cd test/oidc && $(GO) test -timeout 5m ./... # a module of its own: a real provider of OpenID Connect
-	cd test/s3 && $(GO) test -timeout 10m ./... # another one: a real S3-compatible server
-	cd test/acme && $(GO) test -timeout 5m ./... # another one: a real authority for certificates
-	cd test/otlp && $(GO) test -timeout 5m ./... # and another one: what a collector of OpenTelemetry reads
-	cd test/deploy && $(GO) test -timeout 10m ./... # and another one: Helm, Prometheus and actionlint read our files
-	cd tools/release && $(GO) test -timeout 10m ./... # and the tool that makes releases; make test-release tries out a whole one
+
+.PHONY: test-beside
+test-beside:
+	$(MAKE) --keep-going --no-print-directory test-ts test-web test-modules
+
+# Modules of their own, each for what it needs and nobody else: a real provider of OpenID Connect; a real S3-compatible
+# server; a real authority for certificates; what a collector of OpenTelemetry reads; Helm, Prometheus and actionlint,
+# which read our files; the tool that makes releases (make test-release tries out a whole one).
+MODULES := test/oidc test/s3 test/acme test/otlp test/deploy tools/release
+test-modules: deps ## the tests in Go of the modules beside the server's
+	@failed=; for m in $(MODULES); do echo "$$m"; $(GO) test -C $$m -timeout 10m ./... || failed="$$failed $$m"; done; \
+	test -z "$$failed" || { echo "failed:$$failed"; exit 1; }
 
 # The SDK in TypeScript: installs what its tests need, from its lock file, and runs them; the scenarios of
 # sdk/conformance among them, against bin/skein-lab. Needs Node 20 or later.
