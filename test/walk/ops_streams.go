@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -166,7 +167,7 @@ func (w *walk) opTime(*user) *op {
 		return nil
 	}
 	all := w.model.growing("")
-	ended := map[spot]uint64{}
+	ended := map[spot]*wire.Entry{}
 	return &op{
 		text: fmt.Sprintf("%v pass, %d messages grow", hoursPassed, len(all)),
 		do: func(ctx context.Context) error {
@@ -174,20 +175,20 @@ func (w *walk) opTime(*user) *op {
 				return err
 			}
 			for _, at := range all {
-				by, err := w.isEnded(ctx, at)
+				e, err := w.isEnded(ctx, at)
 				if err != nil {
 					return err
 				}
-				ended[at] = by
+				ended[at] = e
 			}
 			return nil
 		},
 		done: func() error {
 			w.model.pass(hoursPassed)
-			slices.SortFunc(all, func(a, b spot) int { return int(int64(ended[a]) - int64(ended[b])) })
+			slices.SortFunc(all, func(a, b spot) int { return cmp.Compare(ended[a].Amended, ended[b].Amended) })
 			for _, at := range all {
-				if err := w.model.grew(at, ended[at], at.c.at(at.seq).text, true, true); err != nil {
-					return err
+				if err := w.model.grew(at, ended[at].Amended, at.c.at(at.seq).text, true, true); err != nil {
+					return fmt.Errorf("%w: %v", err, ended[at])
 				}
 			}
 			ctx, cancel := context.WithTimeout(context.Background(), 4*patience)
@@ -200,16 +201,16 @@ func (w *walk) opTime(*user) *op {
 	}
 }
 
-// isEnded waits until the server has ended a message, and returns the entry that did.
-func (w *walk) isEnded(ctx context.Context, at spot) (by uint64, err error) {
+// isEnded waits until the server has ended a message, and returns it.
+func (w *walk) isEnded(ctx context.Context, at spot) (*wire.Entry, error) {
 	author := w.users[slices.IndexFunc(w.users, func(u *user) bool { return u.id == at.c.at(at.seq).sender })]
 	for {
 		e, err := w.entry(ctx, author, at.c.id, at.seq)
 		if err != nil || !e.Streaming {
-			return e.GetAmended(), err
+			return e, err
 		}
 		if err := sleep(ctx, 20*time.Millisecond); err != nil {
-			return 0, fmt.Errorf("the server does not end %d of %s: %w", at.seq, at.c.id, err)
+			return nil, fmt.Errorf("the server does not end %d of %s: %w", at.seq, at.c.id, err)
 		}
 	}
 }
