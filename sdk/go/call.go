@@ -74,6 +74,8 @@ type try struct {
 	// said so.
 	answered, unsure bool
 	lost, refused    int
+	// ready, if set, is asked before each attempt in place of waiting for a connection.
+	ready func(ctx context.Context) error
 }
 
 func (c *Client) call(ctx context.Context, t *try, req, resp proto.Message) (err error) {
@@ -121,7 +123,11 @@ func (t *try) again(err error, backoff func(int) time.Duration) (wait time.Durat
 // ask asks for a call once.
 func (c *Client) ask(ctx context.Context, t *try, resp proto.Message) error {
 	t.answered = false
-	if err := c.WaitConnected(ctx); err != nil {
+	ready := c.WaitConnected
+	if t.ready != nil {
+		ready = t.ready
+	}
+	if err := ready(ctx); err != nil {
 		return err
 	}
 	cl := &call{reply: make(chan callResult, 1)}

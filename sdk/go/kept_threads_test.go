@@ -2,6 +2,7 @@ package skein
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -155,6 +156,50 @@ func TestThreadIsKept(t *testing.T) {
 
 	})
 }
+
+// A connection that ends before the answer does not keep the user waiting for the next one:
+// what is kept is the answer at once, and is brought up to date when the device is back.
+func TestThreadAskedForAtTheCut(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		asked := r.tellThreads(nil)
+		r.sayMany(dm, "bob", 3)
+		r.inThread(2, "one", nil)
+		c := r.dial()
+		r.readThread(2)
+		answer := r.onCall
+		r.do(func() {
+			r.onFrame = func(fc *fakeConn, f *wire.ClientFrame) bool {
+				if f.GetCall() == nil {
+					return false
+				}
+				r.onHello = func(*wire.Hello) *wire.ServerFrame {
+					return wire.NewServerFrame(wire.NewError(wire.CodeUnavailable, ""))
+				}
+				fc.hang()
+				return true
+			}
+		})
+		ctx, cancel := context.WithTimeout(bg, time.Second)
+		defer cancel()
+		th, ms, _, err := c.Conversation(dm).Thread(ctx, 2, 0, 0)
+		if err != nil || !th.Kept {
+			t.Fatalf("%+v, %v", th, err)
+		}
+		eq(t, "at the cut", texts(ms), []string{"one"})
+		r.inThread(2, "two", nil)
+		// What is not kept waits, as long as it may.
+		if th, _, _, err := c.Conversation(dm).Thread(ctx, 3, 0, 0); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%+v, %v", th, err)
+		}
+
+		r.do(func() { r.onFrame, r.onHello, r.onCall = nil, nil, answer })
+		pause(time.Minute)
+		eq(t, "asked", *asked, 2)
+		eq(t, "kept", texts(second(r.threadOffline(2))), []string{"one", "two"})
+	})
+}
+
+func second[A, B any](_ A, b B) B { return b }
 
 // What happened while the device was away is read when it is back, without the program's
 // asking, and only where something may have.

@@ -3,6 +3,7 @@ package skein
 import (
 	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -55,39 +56,46 @@ func threadOf(t *wire.Thread, user string) *Thread {
 //
 // What was read is kept, up to a bound (the last 200 replies of each of the 64 threads that
 // were read last), and brought up to date: without a connection that is the answer
-// (Thread.Kept). What is not kept waits for a connection.
+// (Thread.Kept), also where the connection ends before the server's. What is not kept waits for
+// a connection.
 func (v *Conversation) Thread(ctx context.Context, seq, before uint64, limit int) (t *Thread, replies []*Message, next uint64, err error) {
 	var kept *wire.ListThreadResponse
 	var happened uint64
-	offline := func() (found bool, err error) {
-		err = v.c.do(ctx, func(k *core) {
+	// ready waits for a connection, if there is neither one nor something that is kept.
+	ready := func(ctx context.Context) error {
+		connected := false
+		err := v.c.do(ctx, func(k *core) {
 			happened = k.happened[v.id]
-			if k.state == StateConnected {
+			if connected = k.state == StateConnected; connected {
 				return
 			}
 			k.perish()
 			if r := k.keptThread(v.id, seq); r != nil {
-				kept, found = r.page(before, cmp.Or(max(limit, 0), 50))
+				if page, found := r.page(before, cmp.Or(max(limit, 0), 50)); found {
+					kept = page
+				}
 			}
 		})
-		return found, err
+		switch {
+		case err != nil || connected:
+			return err
+		case kept != nil:
+			return ErrOffline
+		}
+		return v.c.WaitConnected(ctx)
 	}
 	resp := &wire.ListThreadResponse{}
-	found, err := offline()
-	if err == nil && !found {
-		req := &wire.ListThreadRequest{Conversation: v.id, Seq: seq, Before: before, Limit: uint32(max(limit, 0))}
-		err = v.c.Call(ctx, listThread, req, resp)
-		if err == nil {
-			err = v.c.do(ctx, func(k *core) { k.tookThread(v.id, before, resp, happened) })
-		} else if there, e := offline(); e == nil && there { // the connection ended meanwhile
-			found, err = true, nil
-		}
-	}
-	if err != nil {
-		return nil, nil, 0, err
-	}
-	if found {
+	req := &wire.ListThreadRequest{Conversation: v.id, Seq: seq, Before: before, Limit: uint32(max(limit, 0))}
+	err = v.c.call(ctx, &try{method: listThread, safe: true, ready: ready}, req, resp)
+	found := kept != nil && errors.Is(err, ErrOffline)
+	switch {
+	case found:
 		resp = kept
+	case err == nil:
+		err = v.c.do(ctx, func(k *core) { k.tookThread(v.id, before, resp, happened) })
+	}
+	if err != nil && !found {
+		return nil, nil, 0, err
 	}
 	for _, e := range resp.Entries {
 		replies = append(replies, messageOf(e, v.c.User()))

@@ -51,18 +51,23 @@ export function onResult(k: Core, f: NonNullable<ServerFrame["result"]>): void {
  * Asks until it is answered. If the connection is lost before, or the server does not know what came of the
  * call, it is asked again with the same key, and carried out once. Of a server that takes no keys only
  * what changes nothing, or does the same again, is asked again. before: another client asked it with this key, perhaps.
+ * waits: asked where there is no connection; if it says no, none is waited for, and the call fails with the code `offline`.
  */
-export async function call(k: Core, method: string, request: object, o: CallOptions, before = false): Promise<unknown> {
+export async function call(k: Core, method: string, request: object, o: CallOptions & { waits?: () => boolean }, before = false): Promise<unknown> {
   const repeat = repeatOf(method)
   const key = repeat === "reads" ? "" : o.key ?? (repeat === "same" ? "" : randomKey())
   const t: Try = { method, key, request, safe: repeat !== "key", sent: before, keyed: before, unsure: before, lost: 0, refused: 0 }
+  const ready = (): Promise<void> => {
+    if (k.state !== "connected" && o.waits?.() === false) throw new SkeinError({ code: "offline" })
+    return abortable(whenConnected(k), o.signal)
+  }
   for (;;) {
     o.signal?.throwIfAborted()
-    await abortable(whenConnected(k), o.signal)
+    await ready()
     const early = pace(k, method)
     if (early > 0) {
       await abortable(pause(k, early), o.signal)
-      await abortable(whenConnected(k), o.signal)
+      await ready()
     }
     const r = await abortable(ask(k, t), o.signal)
     if (r.error === undefined && r.lost === undefined) return r.json

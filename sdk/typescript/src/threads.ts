@@ -241,13 +241,21 @@ function page(k: Core, conversation: string, seq: number, before: number, limit:
   return pageOf(k, { thread: t.thread, replies, before: replies.length < all.length ? replies[0]!.seq : t.before }, true)
 }
 
-/** Reads a thread: of the server, or, without a connection, of what is kept. */
+/** Reads a thread: of the server, or of what is kept where there is no connection, or where it ends before the answer. */
 export async function readThread(k: Core, conversation: string, seq: number, before: number, limit: number, signal: AbortSignal | undefined): Promise<Page> {
-  const kept = await k.do([], () => (k.state === "connected" ? undefined : page(k, conversation, seq, before, limit)))
+  const offline = (): Page | undefined => (k.state === "connected" ? undefined : page(k, conversation, seq, before, limit))
+  const kept = await k.do([], offline)
   if (kept !== undefined) return kept
   const at = happenedIn(k, conversation)
   const request: Request<typeof method> = { conversation, seq: String(seq), limit, ...(before > 0 ? { before: String(before) } : {}) }
-  const told = toldOf((await call(k, method, request, signal === undefined ? {} : { signal })) as Answer)
+  let told: Told
+  try {
+    told = toldOf((await call(k, method, request, { waits: () => offline() === undefined, ...(signal === undefined ? {} : { signal }) })) as Answer)
+  } catch (e) {
+    const left = offline()
+    if (left === undefined || signal?.aborted === true) throw e
+    return left
+  }
   await k.do([conversation], () => took(k, conversation, before, told, at, nextUsed(k)))
   return pageOf(k, told, false)
 }

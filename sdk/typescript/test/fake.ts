@@ -13,6 +13,8 @@ export class FakeServer {
   more: (conversation: string) => Partial<ConversationState> = () => ({})
   /** After a message was stored, and told. */
   onStored: (e: Entry) => void = () => undefined
+  /** Answers a Call: with this, or with nothing. */
+  onCall: (s: FakeSocket, method: string, request: object) => object | undefined = () => undefined
   private pos = 0
 
   now(): number {
@@ -73,6 +75,9 @@ export class FakeServer {
       this.onStored(e)
     } else if (f.sync !== undefined) {
       s.tell(this.sync(f.sync.number, f.sync.position ?? ""))
+    } else if (f.call !== undefined) {
+      const json = this.onCall(s, f.call.method, f.call.json as object)
+      if (json !== undefined) s.tell({ result: { number: f.call.number, json } })
     } else if (f.ping !== undefined) {
       s.tell({ pong: { serverTimeMs: this.now() } })
     } else if (f.bye !== undefined) {

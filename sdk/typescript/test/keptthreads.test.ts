@@ -4,6 +4,7 @@ import { setTimeout as after } from "node:timers/promises"
 import { Client, MemoryStore, type ClientOptions, type Message, type Thread } from "../src/index.js"
 import type { Core } from "../src/core.js"
 import { refreshThreads } from "../src/threads.js"
+import { FakeServer } from "./fake.js"
 import { login, next, shown, withServer } from "./server.js"
 
 async function until(what: string, f: () => Promise<boolean> | boolean): Promise<void> {
@@ -111,6 +112,48 @@ test("of threads few are kept, and of each its end", { timeout: 90_000 }, async 
     await until("too many are kept", async () => (await store.load()).threads.length === 64)
     assert.deepEqual((await store.load()).threads.map((x) => x.root).sort((x, y) => x - y), roots.slice(2))
   })
+})
+
+test("a thread that is asked for as the connection is cut is shown as it is kept, at once, and is brought up to date afterwards", { timeout: 30_000 }, async () => {
+  const s = new FakeServer()
+  const id = "dm:ann:bob"
+  const said = (text: string, more: object = {}): void => s.push(s.store({ conversation: id, sender: "bob", content: { type: "text", text }, ...more }))
+  said("root")
+  const reply = { kind: "ENTRY_KIND_THREAD_REPLY", target: 1, thread: 1 } as const
+  said("one", reply)
+  let cut = false
+  let asked = 0
+  s.onCall = (socket) => {
+    asked++
+    const [root, ...entries] = s.journal.get(id) ?? []
+    if (!cut) return { thread: { root, last: String(entries.at(-1)?.seq ?? 0) }, entries }
+    socket.end(1006)
+    return undefined
+  }
+  const real = s.webSocket("ann")
+  const nowhere = (): never => {
+    throw new Error("there is no network")
+  }
+  const store = new MemoryStore()
+  const c = new Client({
+    url: "ws://server.example/ws", getToken: () => "token", store, device: { id: "device", class: "DEVICE_CLASS_WEB" },
+    WebSocket: function (url: string) { return cut ? nowhere() : new real(url, []) } as unknown as ClientOptions["WebSocket"],
+  })
+  try {
+    await c.connected()
+    const v = c.conversation(id)
+    assert.deepEqual(texts(await v.thread(1)), ["one"])
+    cut = true
+    const r = await v.thread(1, 0, 50, AbortSignal.timeout(2000))
+    assert.deepEqual([texts(r), r.thread.kept, asked], [["one"], true, 2])
+    await assert.rejects(v.thread(2000, 0, 50, AbortSignal.timeout(50)), (e: Error) => e.name === "TimeoutError", "what is not kept waits")
+    said("two", reply)
+    cut = false
+    c.reconnect()
+    await until("it is not read again", async () => (await store.load()).threads[0]?.replies.map((e) => e.content?.text).join() === "one,two")
+  } finally {
+    await c.close()
+  }
 })
 
 test("without a connection no time stands that is over: turns would follow each other without end", () => {

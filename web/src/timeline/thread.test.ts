@@ -11,15 +11,17 @@ const reply = (seq: number, more: Partial<Message> = {}): Message => message(seq
 class World {
   said: Message[] = []
   asked: number[] = []
+  kept = false
   private readonly heard = new Map<string, (e: object) => void>()
   readonly client = {
+    state: { getSnapshot: () => ({ state: "connected" }) },
     on: (name: string, f: (e: object) => void) => (this.heard.set(name, f), () => this.heard.delete(name)),
     conversation: () => ({
       thread: async (_seq: number, before: number, limit: number) => {
         this.asked.push(before)
         const all = before > 0 ? this.said.filter((m) => m.seq < before) : this.said
         const replies = all.slice(-limit)
-        const thread: Thread = { root: this.root(), last: this.said.at(-1)?.seq ?? 0, follows: false, unread: 0, read: 0, kept: false }
+        const thread: Thread = { root: this.root(), last: this.said.at(-1)?.seq ?? 0, follows: false, unread: 0, read: 0, kept: this.kept }
         return { thread, replies, next: all.length > replies.length ? replies[0]!.seq : 0 }
       },
       setMyState: async () => undefined,
@@ -71,6 +73,23 @@ test("what is heard of a thread is put in its place; what was missed is read aga
   w.tell("state", { state: "connected" })
   await vi.advanceTimersByTimeAsync(1000)
   expect([seqs().length, seqs()[0], store.getSnapshot().more]).toEqual([50, 120, true])
+  off()
+  vi.useRealTimers()
+})
+
+test("what came from what is kept is read of the server, if the connection was there again before it came", async () => {
+  vi.useFakeTimers()
+  const w = new World()
+  w.said = [reply(2)]
+  w.kept = true
+  const store = new ThreadStore(w.client, "grp:a", 1)
+  const off = store.subscribe(() => undefined)
+  await vi.advanceTimersByTimeAsync(0)
+  expect([store.getSnapshot().thread?.kept, store.getSnapshot().replies.length]).toEqual([true, 1])
+  w.kept = false
+  w.said.push(reply(3))
+  await vi.advanceTimersByTimeAsync(1000)
+  expect([store.getSnapshot().thread?.kept, store.getSnapshot().replies.length, w.asked]).toEqual([false, 2, [0, 0]])
   off()
   vi.useRealTimers()
 })

@@ -18,9 +18,9 @@ export interface ThreadShown {
 }
 
 /**
- * A thread that is shown (SPEC §4.36). The client keeps no replies: they are read here, and what the client hears
- * of them is put in its place. What may have been missed is read again: after a reconnect, and where the root tells
- * another number than what was heard comes to.
+ * A thread that is shown (SPEC §4.36): its replies are read here, without a connection from what the client keeps, and
+ * what the client hears of them is put in its place. What may have been missed is read again: after a reconnect, and
+ * where the root tells another number than what was heard comes to.
  */
 export class ThreadStore {
   private shown: ThreadShown = { thread: undefined, replies: [], more: false, loading: "", error: undefined }
@@ -91,6 +91,7 @@ export class ThreadStore {
       if (!joined) this.next = r.next
       this.count = r.thread.root.replies?.count ?? 0
       this.set({ thread: r.thread, replies: joined ? [...older, ...r.replies] : r.replies, more: this.next > 0 })
+      if (r.thread.kept && this.client.state.getSnapshot().state === "connected") this.soon() // the connection came back before this answer
     })
   }
 
