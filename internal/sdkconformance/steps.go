@@ -346,7 +346,7 @@ func (p *play) do(st *Step) error {
 	for name, args := range st.Do {
 		args = p.vars.fill(args).(map[string]any)
 		switch name {
-		case "send", "read", "history", "typing", "signal":
+		case "send", "read", "history", "thread", "typing", "signal":
 			put(args, "conversation", p.s.Conversation)
 		case "retry", "discard":
 			if id, ok := args["message"].(string); ok && p.ids[id] != nil {

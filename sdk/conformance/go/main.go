@@ -3,8 +3,8 @@
 // JSON object a line. sdk/conformance/README.md has the commands. It knows the SDK and
 // nothing of the scenarios.
 //
-// Goroutines: one reads commands, one tells events, one for each history that is asked
-// for. Locks: driver.mu, around a line that is written.
+// Goroutines: one reads commands, one tells events, one for each history, thread or call
+// that is asked for. Locks: driver.mu, around a line that is written.
 package main
 
 import (
@@ -93,7 +93,7 @@ func serve(in io.Reader, out io.Writer) error {
 		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
 			return fmt.Errorf("a command cannot be read: %w", err)
 		}
-		if c.Do == "history" || c.Do == "call" { // waits for the server; what else is asked does not
+		if c.Do == "history" || c.Do == "thread" || c.Do == "call" { // waits for the server; what else is asked does not
 			d.wg.Go(func() { d.answer(&c) })
 			continue
 		}
@@ -161,6 +161,8 @@ func (d *driver) do(ctx context.Context, c *command) (object, error) {
 	case "history":
 		ms, err := v.History(ctx, c.Before, c.Limit)
 		return object{"messages": shown(ms)}, err
+	case "thread":
+		return thread(ctx, v, c)
 	case "list":
 		all, err := d.c.Conversations(ctx)
 		ids := make([]string, len(all))

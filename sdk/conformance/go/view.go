@@ -68,6 +68,20 @@ func shown(ms []*skein.Message) []object {
 	return out
 }
 
+// thread is what the application would show of one.
+func thread(ctx context.Context, v *skein.Conversation, c *command) (object, error) {
+	t, replies, next, err := v.Thread(ctx, c.Seq, c.Before, c.Limit)
+	if err != nil {
+		return nil, err
+	}
+	root, said := message(t.Root), make([]object, len(replies))
+	root["replies"] = t.Root.Replies
+	for i, m := range replies {
+		said[i] = message(m)
+	}
+	return object{"root": root, "replies": said, "next": next, "unread": t.Unread, "follows": t.Follows, "kept": t.Kept}, nil
+}
+
 func status(s skein.State, err error) object {
 	o := object{"state": s.String()}
 	var e *skein.Error

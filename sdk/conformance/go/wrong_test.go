@@ -30,6 +30,7 @@ func TestWrongDrivers(t *testing.T) {
 		{"tells the last message twice", "push_then_ack", sdkconformance.Failed, `the application was told more`},
 		{"keeps nothing", "resume_position", sdkconformance.Failed, `the Hello's sync: .*want`},
 		{"keeps nothing", "restart_keeps_outbox", sdkconformance.Failed, `waited .*want 2 of`},
+		{"keeps nothing", "thread_kept", sdkconformance.Failed, `the Hello's sync: .*want`},
 		{"miscounts", "read_and_unread", sdkconformance.Failed, `unread is 5, want 4`},
 		{"reads nothing", "read_and_unread", sdkconformance.Failed, `read is 1, want 3`},
 		{"reconnects always", "kick_replaced", sdkconformance.Failed, `is "connecting", want "stopped"|the client connects`},

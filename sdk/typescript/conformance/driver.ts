@@ -110,6 +110,10 @@ async function carryOut(c: Command): Promise<Reply> {
       return await view(k, c.conversation ?? "")
     case "history":
       return { messages: (await v().history(Number(c.before ?? 0), c.limit ?? 50)).filter((m) => m.kind === "message").map(shown) }
+    case "thread": {
+      const { thread: t, replies, next } = await v().thread(Number(c.seq ?? 0), Number(c.before ?? 0), c.limit ?? 50)
+      return { root: { ...shown(t.root), replies: t.root.replies?.count ?? 0 }, replies: replies.map(shown), next, unread: t.unread, follows: t.follows, kept: t.kept }
+    }
     case "call":
       return { response: await k.call((c.method ?? "") as Method, (c.request ?? {}) as never, c.key ? { key: c.key } : {}) }
     case "list":
@@ -183,7 +187,7 @@ async function answer(c: Command): Promise<void> {
 
 for await (const line of createInterface({ input: process.stdin })) {
   const c = JSON.parse(line) as Command
-  if (c.do === "history" || c.do === "call") void answer(c) // they wait for the server; the others do not
+  if (c.do === "history" || c.do === "thread" || c.do === "call") void answer(c) // they wait for the server; the others do not
   else await answer(c)
 }
 await client?.close()
