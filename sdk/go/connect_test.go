@@ -356,55 +356,6 @@ func TestSilentServerIsLeft(t *testing.T) {
 	})
 }
 
-func TestCloseFlushes(t *testing.T) {
-	inBubble(t, func(t *testing.T, r *rig) {
-		c := r.dial()
-		r.say(dm, "bob", "x")
-		synctest.Wait()
-		if err := c.Conversation(dm).MarkRead(bg, 1); err != nil {
-			t.Fatal(err)
-		}
-		for i := range 10 {
-			if _, err := c.Conversation(grp).SendAsync(bg, fmt.Sprint(i)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		start := time.Now()
-		r.end()
-		if d := time.Since(start); d > time.Second {
-			t.Errorf("Close took %v", d)
-		}
-		eq(t, "stored", len(r.texts()), 11)
-		eq(t, "read mark", r.read[dm], 1)
-		eq(t, "bye", len(frames(r.fake, (*wire.ClientFrame).GetBye)), 1)
-		if _, err := c.Conversation(dm).Send(bg, "x"); !errors.Is(err, ErrClosed) {
-			t.Errorf("Send after Close: %v", err)
-		}
-		if err := c.Call(bg, "x/y", &wire.Ping{}, &wire.Pong{}); !errors.Is(err, ErrClosed) {
-			t.Errorf("Call after Close: %v", err)
-		}
-		if err := c.Close(); err != nil {
-			t.Errorf("second Close: %v", err)
-		}
-	})
-}
-
-func TestCloseDoesNotWaitForever(t *testing.T) {
-	inBubble(t, func(t *testing.T, r *rig) {
-		c := r.dial()
-		r.do(func() { r.onFrame = func(*fakeConn, *wire.ClientFrame) bool { return true } })
-		p, _ := c.Conversation(dm).SendAsync(bg, "x")
-		start := time.Now()
-		r.end()
-		if d := time.Since(start); d > 4*time.Second {
-			t.Errorf("Close took %v", d)
-		}
-		if _, err := p.Wait(bg); !errors.Is(err, ErrClosed) {
-			t.Errorf("Wait: %v", err)
-		}
-	})
-}
-
 func TestInvalidSends(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		c := r.dial()

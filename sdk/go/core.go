@@ -388,7 +388,11 @@ func (k *core) post(key passingKey, e Event) {
 // beginClose starts the end: first what waits is sent, then Bye, then the server closes.
 func (k *core) beginClose() {
 	if k.closeAt.IsZero() {
-		k.closeAt = k.o.now().Add(2 * time.Second)
+		now := k.o.now()
+		k.closeAt = now.Add(2 * time.Second)
+		if !k.marksAt.IsZero() {
+			k.marksAt = now // they wait for others to come, and none will
+		}
 	}
 }
 

@@ -65,6 +65,7 @@ func main() {
 	if only != "" {
 		o.only = strings.Split(only, ",")
 	}
+	o.progress = func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
 	if *verbose {
 		o.log = func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
 	}

@@ -29,7 +29,8 @@ type options struct {
 	only []string
 	// disappear: lifetimes of conversations change.
 	disappear bool
-	log       func(format string, args ...any)
+	log       func(format string, args ...any) // tells every operation
+	progress  func(format string, args ...any) // tells how far it is
 }
 
 // user is somebody with devices.
@@ -131,6 +132,9 @@ func (w *walk) close() {
 	}
 }
 
+// tellEvery is after how many operations a walk tells how far it is.
+const tellEvery = 10_000
+
 // run makes all steps. Its error is a *drift if the model and a view differ.
 func (w *walk) run(ctx context.Context) error {
 	began := time.Now()
@@ -142,7 +146,11 @@ func (w *walk) run(ctx context.Context) error {
 			return fmt.Errorf("step %d: %w\nthe last steps:\n%s", i+1, err, strings.Join(w.recent, "\n"))
 		}
 		w.report.Operations++
-		if n := i + 1; n%w.o.every == 0 || n == w.o.operations {
+		n := i + 1
+		if n%tellEvery == 0 && w.o.progress != nil {
+			w.o.progress("%d operations, %d crashes, %.0f s", n, w.report.Crashes, time.Since(began).Seconds())
+		}
+		if n%w.o.every == 0 || n == w.o.operations {
 			full := n == w.o.operations || n/w.o.every%40 == 0
 			if err := w.compare(ctx, full); err != nil {
 				return fmt.Errorf("after step %d: %w\nthe last steps:\n%s", n, err, strings.Join(w.recent, "\n"))

@@ -309,7 +309,10 @@ export function reconnectNow(k: Core): void {
 
 /** First what waits is sent, then Bye, then the server closes. */
 export function beginClose(k: Core): void {
-  if (k.closeAt === 0) k.closeAt = k.o.now() + 2000
+  if (k.closeAt > 0) return
+  const now = k.o.now()
+  k.closeAt = now + 2000
+  if (k.marksAt > 0) k.marksAt = now // they wait for others to come, and none will
 }
 
 export function closeStep(k: Core, now: number): void {

@@ -28,3 +28,25 @@ test("a read mark that the server told is not told to it with what was received"
   await c.close() // what was to be sent with it is
   assert.deepEqual(s.heard.filter((f) => f.read !== undefined), [])
 })
+
+test("a client that is closed tells at once what it received", { timeout: 20_000 }, async () => {
+  const s = new Listening()
+  const id = "grp:geese"
+  s.store({ conversation: id, sender: "bob", content: { type: "text", text: "one" } })
+  const c = new Client({ url: "ws://x/ws", getToken: () => "t", store: new MemoryStore(), WebSocket: s.webSocket("ann"), device: { id: "d" } })
+  await c.connected()
+  const received = (seq: number) => s.heard.findIndex((f) => Number(f.received?.seq) === seq)
+  for (let i = 0; i < 600 && received(1) < 0; i++) await after(5)
+  assert.ok(received(1) >= 0)
+  s.push(s.store({ conversation: id, sender: "bob", content: { type: "text", text: "two" } }))
+  const shown = c.conversation(id).messages
+  const off = shown.subscribe(() => undefined)
+  for (let i = 0; i < 400 && !shown.getSnapshot().some((m) => m.seq === 2); i++) await after(5)
+  assert.ok(shown.getSnapshot().some((m) => m.seq === 2)) // applied: its mark waits two seconds for others, as it is a group's
+  off()
+  const before = performance.now()
+  await c.close()
+  const took = performance.now() - before
+  assert.ok(received(2) >= 0 && received(2) < s.heard.findIndex((f) => f.bye !== undefined))
+  assert.ok(took < 1500, `close took ${took} ms`)
+})
