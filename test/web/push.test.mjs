@@ -159,3 +159,65 @@ test("what the server sends is decrypted with the subscription's keys, shown by 
   await shownMessage(app, "the geese are back").waitFor()
   await until("the click takes it away", async () => (await shown()).length === 0)
 })
+
+test("a click is told to the open page, which goes there; one that does not answer is navigated soon; where that is refused a window opens", async () => {
+  const [hal, ida] = [await server.register("hal", "Hal"), await server.register("ida", "Ida")]
+  const chat = dm(hal.user, ida.user)
+  await server.call("MessageService/SendMessage", { conversation: chat, content: { type: "text", text: "over here" } }, hal.token)
+  const { context, page } = await wokenPage("ida")
+  // Before the app's own: a page that is deaf hears nothing of the worker.
+  await context.addInitScript(() => navigator.serviceWorker.addEventListener("message", (e) => globalThis.deaf && e.stopImmediatePropagation()))
+  const [worker] = context.serviceWorkers()
+  await worker.evaluate(() => {
+    const { navigate } = WindowClient.prototype
+    self.did = []
+    WindowClient.prototype.navigate = function (path) {
+      self.did.push({ navigate: path, after: Date.now() - self.clicked })
+      return self.refuses ? Promise.reject(new TypeError("refused")) : navigate.call(this, path)
+    }
+    self.clients.openWindow = async (path) => (self.did.push({ open: path, after: Date.now() - self.clicked }), null)
+  })
+  /** Clicks on a notification, in a page that was just loaded; resolves once something came of it, with what the worker did. */
+  const clicks = async ({ deaf, refuses }, so) => {
+    await page.goto(server.url)
+    await page.getByRole("heading", { name: "Chats" }).waitFor()
+    await until("the page hears the worker", () => worker.evaluate(async () => {
+      const [c] = await self.clients.matchAll({ type: "window" })
+      return await new Promise((resolve) => {
+        const { port1, port2 } = new MessageChannel()
+        port1.onmessage = () => resolve(true)
+        setTimeout(() => resolve(false), 500)
+        c?.postMessage({ type: "skein.seen", path: "/" }, [port2])
+      })
+    }))
+    await page.evaluate((deaf) => Object.assign(globalThis, { deaf, same: true }), deaf)
+    await worker.evaluate(async ({ refuses, chat }) => {
+      Object.assign(self, { refuses, did: [] })
+      await self.registration.showNotification("Hal", { tag: `c:${chat}`, data: { conversation: chat, seq: 1 } })
+      const [notification] = await self.registration.getNotifications({ tag: `c:${chat}` })
+      self.clicked = Date.now()
+      self.dispatchEvent(new NotificationEvent("notificationclick", { notification }))
+    }, { refuses, chat })
+    const did = () => worker.evaluate(() => self.did)
+    await until("something comes of it", async () => so(await did())).catch(async (e) => assert.fail(`${e.message}: ${JSON.stringify(await did())}, ${page.url()}`))
+    return await did()
+  }
+  const path = `/c/${chat}`
+  const there = () => decodeURIComponent(new URL(page.url()).pathname) === path
+  const same = () => page.evaluate(() => globalThis.same === true)
+
+  assert.deepEqual(await clicks({ deaf: false, refuses: false }, there), [])
+  await shownMessage(page, "over here").waitFor()
+  await new Promise((r) => setTimeout(r, 1500)) // beyond the time in which it may answer
+  assert.deepEqual([await worker.evaluate(() => self.did), await same()], [[], true], "the page that answered is neither navigated nor loaded anew")
+
+  const [navigated, ...more] = await clicks({ deaf: true, refuses: false }, there)
+  assert.deepEqual([navigated.navigate, more], [path, []])
+  assert.ok(navigated.after < 3000, `navigated after ${navigated.after} ms`)
+  await shownMessage(page, "over here").waitFor()
+
+  const did = await clicks({ deaf: true, refuses: true }, (did) => did.length > 1)
+  assert.deepEqual(did.map(({ navigate, open }) => ({ navigate, open })), [{ navigate: path, open: undefined }, { navigate: undefined, open: path }])
+  assert.ok(did[1].after < 3000, `opened after ${did[1].after} ms`)
+  assert.equal(await same(), true)
+})

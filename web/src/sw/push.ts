@@ -107,19 +107,36 @@ function asked(c: WindowClient, what: { type: string; path: string }, withinMs =
   })
 }
 
-/** Opens a conversation in a window that is there, or in a new one. */
+/**
+ * So long a page may take to answer a click, in ms. Browsers let a worker open a window shortly after the click alone,
+ * some for one second; and who clicked waits.
+ */
+const answersWithin = 700
+
+/** Opens a conversation in a window that is there, which goes there by itself or is navigated; or in a new one. */
 async function open(conversation: string): Promise<void> {
   const path = pathOf(conversation)
   const all = await windows()
   const one = all.find((c) => c.focused) ?? all.find((c) => c.visibilityState === "visible") ?? all[0]
-  if (one === undefined) {
-    await self.clients.openWindow(path)
-    return
+  if (one !== undefined && (await shows(one, path))) return
+  await self.clients.openWindow(path).catch(() => undefined)
+}
+
+/** Whether a window shows the path, in front where the browser lets it be. */
+async function shows(c: WindowClient, path: string): Promise<boolean> {
+  const front = (): Promise<unknown> => c.focus().catch(() => undefined)
+  // In front a page that the browser froze wakes, and answers. But a click is good for one window, to focus or to open:
+  // one that this worker does not control cannot be navigated, and is focused when it has answered.
+  const controlled = (await self.clients.matchAll({ type: "window" })).some((own) => own.id === c.id)
+  const focused = controlled ? front() : undefined
+  if (await asked(c, { type: "skein.open", path }, answersWithin)) {
+    await (focused ?? front())
+    return true
   }
-  const focused = one.focus().catch(() => undefined) // a browser may not let it
-  // A busy page gets its time: to navigate loads it anew, and what it uploads is lost. A window that another worker controls cannot be navigated.
-  if (!(await asked(one, { type: "skein.open", path }, 5000))) await one.navigate(path).catch(() => self.clients.openWindow(path)).catch(() => undefined)
+  // To navigate loads the page anew, so that what it uploads is lost: only where it does not answer.
+  const navigated = await c.navigate(path).then(() => true, () => false)
   await focused
+  return navigated
 }
 
 /** One after the other, as they came: what closes a notification never overtakes what shows it. */
