@@ -217,6 +217,41 @@ test("a visitor votes in polls: one choice or several, with what others chose, u
   await page.context().close()
 })
 
+test("of a poll's choices the keyboard reaches one; the arrows move and choose, and the space bar takes back", async () => {
+  const q = await question("poll-keys")
+  const { seq } = await send(q.conversation, { type: "poll", text: JSON.stringify({ question: "Which tea?", options: [{ id: "g", text: "green" }, { id: "b", text: "black" }, { id: "w", text: "white" }] }), fallback: "[poll] Which tea?" }, { poll: { options: [{ id: "g" }, { id: "b" }, { id: "w" }] } })
+  const page = await visitorOf(q)
+  const option = (name) => chat(page).getByRole("radio", { name })
+  const votes = async () => (await server.stored(q.conversation, agent.token)).find((e) => e.seq === seq).poll.options.map((o) => o.votes ?? 0)
+  const chosen = (...want) => until(`the votes are ${want}`, async () => (await votes()).join() === want.join())
+  const focused = () => chat(page).evaluate((e) => e.shadowRoot.activeElement?.closest(".option")?.querySelector(".choice").textContent ?? "none of them")
+  const stops = () => chat(page).getByRole("radio").evaluateAll((all) => all.filter((b) => b.tabIndex === 0).map((b) => b.querySelector(".choice").textContent))
+  await option("green").waitFor()
+  assert.deepEqual(await stops(), ["green"], "none is chosen: the first one")
+  await chat(page).locator(".view").focus()
+  for (let i = 0; i < 5 && (await focused()) !== "green"; i++) await page.keyboard.press("Tab")
+  assert.equal(await focused(), "green")
+  assert.deepEqual(await votes(), [0, 0, 0], "nothing is chosen by coming there")
+  for (const [key, to, ...want] of [["ArrowDown", "black", 0, 1, 0], ["ArrowRight", "white", 0, 0, 1], ["ArrowDown", "green", 1, 0, 0], ["ArrowUp", "white", 0, 0, 1], ["ArrowLeft", "black", 0, 1, 0]]) {
+    await page.keyboard.press(key)
+    assert.equal(await focused(), to)
+    await option(to).and(chat(page).locator("[aria-checked=true]")).waitFor()
+    assert.deepEqual(await stops(), [to])
+    await chosen(...want)
+  }
+  // Faster than the server answers: the last one counts.
+  for (let i = 0; i < 7; i++) await page.keyboard.press("ArrowDown")
+  assert.equal(await focused(), "white")
+  await chosen(0, 0, 1)
+  await option("white 100 %").waitFor()
+  await page.keyboard.press("Space")
+  await chosen(0, 0, 0)
+  assert.equal(await focused(), "white", "the focus stays")
+  await page.keyboard.press("Tab")
+  assert.equal(await focused(), "none of them", "one Tab leads out of it")
+  await page.context().close()
+})
+
 /** The texts in a visitor's page, as they stand there. */
 const texts = (page) => chat(page).locator("article[data-seq]").evaluateAll((all) => all.map((a) => a.querySelector(".text").textContent))
 
