@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { after, before, test } from "node:test"
 import { Browser } from "./browser.mjs"
-import { befriend, composer, dm, logIn, message, open, say } from "./people.mjs"
+import { befriend, composer, dm, enter, logIn, message, open, say } from "./people.mjs"
 import { Server, until } from "./server.mjs"
 
 let server, browser, ann, bob, conversation
@@ -82,4 +82,28 @@ test("a session that is ended from elsewhere: the page says so, and keeps nothin
   const kept = await bob.page.evaluate(async () => ({ databases: (await indexedDB.databases()).map((d) => d.name), keys: Object.keys(localStorage) }))
   assert.deepEqual(kept.databases, [], "messages are left on the device")
   assert.ok(!JSON.stringify(kept.keys).includes("token"), kept.keys.join())
+})
+
+test("another tab has another version of the app: the page says to close it, tries again when asked, and goes on once it is closed", async () => {
+  const cat = await server.register("cat")
+  const profile = await browser.profile()
+  const old = await profile.newPage()
+  await old.goto(`${server.url}/api/docs`)
+  await old.evaluate(async (name) => {
+    await new Promise((held) => void navigator.locks.request(`skein-leader:${name}`, () => new Promise(() => held())))
+    const common = new BroadcastChannel(`skein:${name}`)
+    common.onmessage = ({ data }) => data.hello && common.postMessage({ skein: 0, refuse: data.hello })
+    globalThis.kept = common
+  }, `skein-${cat.user}`)
+  const page = await profile.newPage()
+  await enter(page, server.url, "cat")
+  const said = page.getByText("Close the other tabs with Skein, then try again.")
+  await said.waitFor()
+  const again = page.waitForEvent("domcontentloaded", { timeout: 10_000 })
+  await page.getByRole("button", { name: "Try again" }).click()
+  await again
+  await said.waitFor()
+  await old.close()
+  await page.getByRole("heading", { name: "Chats" }).waitFor()
+  await profile.close()
 })

@@ -27,6 +27,29 @@ test("the same component in React: a client of the page's, what was said, in a t
   expect(w.client.state.getSnapshot().state).toBe("connected") // it is the page's
 })
 
+test("where another tab has another version it says to close that one, and tries again", async () => {
+  const w = await world()
+  for (const t of [english, chinese]) {
+    let asked = 0
+    const state = { state: "stopped" as const, error: new SkeinError({ code: "other_version" }) }
+    const client = new Proxy(w.client, {
+      get: (of, name) => name === "state" ? { getSnapshot: () => state, subscribe: () => () => undefined } : name === "reconnect" ? () => asked++ : (Reflect.get(of, name) as unknown),
+    })
+    const shown = render(<SkeinConversation client={client} server="https://chat.example" conversation="dm:ann:bob" getToken={() => "t"} lang={t.locale} />)
+    const root = await waitFor(() => {
+      const r = shown.container.firstElementChild?.shadowRoot
+      expect(r?.querySelector("[role=alert] h3")?.textContent).toBe(t.otherVersion)
+      return r!
+    })
+    expect(root.querySelector("[role=alert] p")?.textContent).toBe(t.otherVersionWhy)
+    const button = root.querySelector<HTMLButtonElement>("[role=alert] button")
+    expect(button?.textContent).toBe(t.again)
+    button?.click()
+    expect(asked).toBe(1)
+    shown.unmount()
+  }
+})
+
 test("how a conversation stands, by the connection, the refusal and what the server told of it", () => {
   const at = (state: StateSnapshot["state"], code = "", told: Summary | undefined = undefined): ConversationState =>
     stateOf({ state, error: code === "" ? undefined : new SkeinError({ code }) }, told, "grp:a")

@@ -306,6 +306,12 @@ test("tabs with another version of the code are refused, and say so, until they 
   await assert.rejects(waits, isCode("other_version"))
   assert.deepEqual([c.state.getSnapshot().state, c.state.getSnapshot().error?.code], ["stopped", "other_version"])
   await assert.rejects(c.conversation(id).post("x"), isCode("other_version"))
+  const states: string[] = []
+  const off = c.state.subscribe(() => states.push(`${c.state.getSnapshot().state} ${c.state.getSnapshot().error?.code ?? ""}`))
+  c.reconnect()
+  await until("it asks again, and is refused again", () => states.length === 2)
+  assert.deepEqual(states, ["connecting ", "stopped other_version"])
+  off()
   leave()
   await until("it leads", () => c.state.getSnapshot().state === "connected")
   await c.conversation(id).send("now")

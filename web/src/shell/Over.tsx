@@ -20,7 +20,15 @@ export function Replaced({ by, tab }: { by: string; tab: boolean }) {
 export function Over({ error }: { error: SkeinError | undefined }) {
   const { t } = useLingui()
   const login = error?.action === "login"
-  if (error?.code === "version_unsupported" || error?.code === "other_version") {
+  if (error?.code === "other_version") {
+    // Whichever of the two is the older: once the other tabs are gone this one goes on, and loaded again it is the newest.
+    return (
+      <Empty icon={<MonitorSmartphone />} title={t`Another tab has a different version of Skein`} action={<Button look="primary" onClick={() => location.reload()}><Trans>Try again</Trans></Button>}>
+        <Trans>Two versions cannot share this browser’s messages. Close the other tabs with Skein, then try again.</Trans>
+      </Empty>
+    )
+  }
+  if (error?.code === "version_unsupported") {
     return (
       <Empty icon={<OctagonX />} title={t`This page doesn’t match the server`} action={<Button look="primary" onClick={() => location.reload()}><Trans>Reload</Trans></Button>}>
         <Trans>The server has a different version. Reload to get the one that fits.</Trans>

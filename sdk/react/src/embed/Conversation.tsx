@@ -37,14 +37,14 @@ export function Conversation({ client, server, conversation, access, t, heading,
   const scene = useMemo<Scene>(() => ({ client, server, conversation, access, t, name, find, mayWrite, answer, note }), [client, server, conversation, access, t, name, find, mayWrite, note])
   const { users: typing } = useTyping(conversation)
 
-  const stop = stops[state]
+  const stop = connection.error?.code === "other_version" && state === "failed" ? otherVersion : stops[state]
   const title = heading ?? (summary?.title || (summary?.peer ? name(summary.peer) : t.title))
   const below = state === "offline" ? t.offline : typing.length > 1 ? t.typingMany : typing[0] === undefined ? "" : t.typing(name(typing[0]))
   const here = messages.messages.length > 0 || state === "open"
   return (
     <SceneContext.Provider value={scene}>
       {title !== "" && <header><h2 dir="auto">{title}</h2></header>}
-      {stop !== undefined ? <Stopped title={t[stop.title]} why={state === "failed" ? (connection.error?.message ?? "") : t[stop.why]} action={stop.again === undefined ? undefined : t[stop.again]} onAction={() => client.reconnect()} />
+      {stop !== undefined ? <Stopped title={t[stop.title]} why={stop.why === "wrong" ? (connection.error?.message ?? t.wrong) : t[stop.why]} action={stop.again === undefined ? undefined : t[stop.again]} onAction={() => client.reconnect()} />
         : here ? <Timeline of={messages} connected={connection.state === "connected"} named={summary?.kind !== "dm"} read={summary?.read ?? 0} />
           : <Waiting t={t} />}
       <p className="below" role="status" data-state={state}>{noted || below}</p>
@@ -54,8 +54,8 @@ export function Conversation({ client, server, conversation, access, t, heading,
 }
 
 interface Stop {
-  title: keyof Texts & ("expired" | "refused" | "forbidden" | "replaced" | "failed")
-  why: "expiredWhy" | "refusedWhy" | "forbiddenWhy" | "replacedWhy" | "wrong"
+  title: keyof Texts & ("expired" | "refused" | "forbidden" | "replaced" | "otherVersion" | "failed")
+  why: "expiredWhy" | "refusedWhy" | "forbiddenWhy" | "replacedWhy" | "otherVersionWhy" | "wrong"
   again: "again" | "useHere" | undefined
 }
 
@@ -67,6 +67,9 @@ const stops: Partial<Record<ConversationState, Stop>> = {
   replaced: { title: "replaced", why: "replacedWhy", again: "useHere" },
   failed: { title: "failed", why: "wrong", again: "again" },
 }
+
+/** A client that the page shares among its tabs (`shared`): the tab that leads has another version of it. */
+const otherVersion: Stop = { title: "otherVersion", why: "otherVersionWhy", again: "again" }
 
 /** How the conversation stands. A group of which the server told nothing is none of the user's. */
 export function stateOf({ state, error }: StateSnapshot, summary: Summary | undefined, conversation: string): ConversationState {

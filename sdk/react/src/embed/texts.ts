@@ -15,6 +15,8 @@ export interface Texts {
   forbiddenWhy: string
   replaced: string
   replacedWhy: string
+  otherVersion: string
+  otherVersionWhy: string
   failed: string
   mayNotWrite: string
   again: string
@@ -83,6 +85,8 @@ export const english: Texts = {
   forbiddenWhy: "It does not exist, or you are not part of it.",
   replaced: "Open in another place",
   replacedWhy: "You opened this conversation somewhere else.",
+  otherVersion: "Another tab has a different version of this page",
+  otherVersionWhy: "Close the other tabs of this site, then try again.",
   failed: "The conversation cannot be shown",
   mayNotWrite: "You are no longer part of this conversation.",
   again: "Try again",
@@ -149,6 +153,8 @@ export const chinese: Texts = {
   forbiddenWhy: "会话不存在，或你不是其中的成员。",
   replaced: "已在别处打开",
   replacedWhy: "你在另一个地方打开了这个会话。",
+  otherVersion: "另一个标签页使用的是此页面的其他版本",
+  otherVersionWhy: "请关闭本网站的其他标签页，然后重试。",
   failed: "无法显示会话",
   mayNotWrite: "你已不在这个会话中。",
   again: "重试",

@@ -41,7 +41,7 @@ import { browser, hold, pair, type Channel, type Held, type Platform } from "./p
  *    debugger) is replaced. It may wake at any time: the store refuses its writes (IndexedDBStore), so nothing that
  *    it does is stored or said.
  *  - A tab whose leader runs another `version` of this code is `stopped` with the code `other_version`, until that tab
- *    is closed. What it is asked is refused.
+ *    is closed, or reconnect() finds another leader. What it is asked is refused.
  *  - Without Web Locks or BroadcastChannel (a page that is not served securely) tabs cannot know each other: the one
  *    that came last has the store, the others are `stopped` with the code `store_taken`; reconnect() takes
  *    it back.
@@ -366,7 +366,12 @@ export class SharedClient implements ChatClient {
 
   reconnect(): void {
     if (this.over) return
-    if (this.p.locks === undefined && this.hub === undefined) this.lead() // takes the store back
+    if (this.refused !== undefined) { // whoever leads now may be of this version
+      this.refused = undefined
+      this.silent = 0
+      this.detach()
+      this.hello()
+    } else if (this.p.locks === undefined && this.hub === undefined) this.lead() // takes the store back
     else this.link.post({ reconnect: true })
   }
 
