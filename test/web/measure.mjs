@@ -371,7 +371,7 @@ const out = { at: new Date().toISOString(), cpu: `${availableParallelism()} × $
 for (const name of wanted) {
   if (!(name in all)) throw new Error(`there is no ${name}; there are ${Object.keys(all).join(", ")}`)
   log(name)
-  const server = patient(await Server.open(["gateway.send_rate=100000", "gateway.send_burst=100000", "groups.max_per_user=5000", "groups.max_adds_per_hour=100000", "accounts.device_policy=all"]))
+  const server = patient(await Server.open(["gateway.send_rate=100000", "gateway.send_burst=100000", "groups.max_per_user=5000", "groups.max_adds_per_hour=100000", "groups.max_made_per_day=100000", "accounts.device_policy=all"]))
   const browser = await Browser.open()
   try {
     const [ann, bob] = [await server.register("ann", "Ann Lee"), await server.register("bob", "Bob Ray")]
