@@ -278,14 +278,15 @@ async function keep(profile, server, session, device, conversations) {
         try {
           return await f()
         } catch (e) {
-          if (e.code !== "rate_limited" && e.code !== "overloaded") throw e
+          // A conversation is not found before the page of the first Sync that has it has come.
+          if (!["rate_limited", "overloaded", "not_found"].includes(e.code)) throw e
           await new Promise((done) => setTimeout(done, e.retryAfterMs || 200))
         }
       }
     }
     for (const c of all) {
       const conversation = client.conversation(c)
-      await conversation.load()
+      await patiently(() => conversation.load())
       while ((await patiently(() => conversation.loadOlder(200))) > 0);
     }
     await client.close()
