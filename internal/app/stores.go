@@ -40,7 +40,7 @@ type sharedJournal interface {
 	Known(c im.ConversationID) (im.Head, bool)
 	Pulse(ctx context.Context) (im.Place, error)
 	Empty(ctx context.Context) (bool, error)
-	BeginTimeline(ctx context.Context) (string, error)
+	BeginTimeline(ctx context.Context, begin func(ctx context.Context, now, next string) (bool, error)) (begun bool, err error)
 	Eras() im.Eras
 	Changed(ctx context.Context, since uint64, limit int) (heads []im.ParcelHead, more bool, err error)
 }
@@ -157,29 +157,46 @@ const acceptedIn = "accepted "
 
 // compareShared refuses a database in which one of the two stores is there without
 // the other. Accepted, the journal goes on under a new timeline, and the two are not
-// refused again until both were there once.
+// refused again until both were there once. Of nodes that accept it at once one begins
+// the timeline, and the others go on with it.
 func (a *App) compareShared(ctx context.Context, accept bool) error {
+	missing, err := a.lossOf(ctx, a.shared.Timeline())
+	if missing == nil || err != nil {
+		return err
+	}
+	if !accept {
+		return missing
+	}
+	begun, err := a.shared.BeginTimeline(ctx, func(ctx context.Context, now, next string) (bool, error) {
+		lost, err := a.lossOf(ctx, now) // another node may have accepted it since
+		if lost == nil || err != nil {
+			return false, err
+		}
+		// If it is not begun after this, the pair names a timeline that is not there, and
+		// the loss is still to be accepted.
+		return true, a.directory.SetPair(ctx, im.Pair{Identity: accepting(lost, next)})
+	})
+	if begun {
+		a.log.Warn("a loss was accepted: what is left is served under a new timeline", "why", missing, "timeline", a.shared.Timeline())
+	}
+	return err
+}
+
+// lossOf tells what is missing and was not accepted under a timeline, nil if nothing is.
+func (a *App) lossOf(ctx context.Context, timeline string) (missing, err error) {
 	d, missing, err := a.missingShared(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	accepted := strings.HasPrefix(d.Pair.Identity, acceptedIn)
 	switch {
-	case missing == nil && !accepted:
-		return nil
-	case missing == nil:
-		return a.directory.SetPair(ctx, im.Pair{})
-	case d.Pair.Identity == accepting(missing, a.shared.Timeline()):
-		return nil
-	case !accept:
-		return missing
+	case missing == nil && accepted:
+		return nil, a.directory.SetPair(ctx, im.Pair{})
+	case missing != nil && d.Pair.Identity == accepting(missing, timeline):
+		a.log.Warn("a loss was accepted before: this node goes on with the timeline that was begun then", "why", missing, "timeline", timeline)
+		return nil, nil
 	}
-	a.log.Warn("a loss was accepted: what is left is served under a new timeline", "why", missing)
-	timeline, err := a.shared.BeginTimeline(ctx)
-	if err != nil {
-		return err
-	}
-	return a.directory.SetPair(ctx, im.Pair{Identity: accepting(missing, timeline)})
+	return missing, nil
 }
 
 func accepting(missing error, timeline string) string {

@@ -216,23 +216,53 @@ func (j *Journal) noteTimeline(name string) {
 	}
 }
 
+// timelineLock is the advisory lock of who decides whether a timeline is begun;
+// timelinePatience is for how long another one's decision is waited for.
+const (
+	timelineLock     = 7205416024
+	timelinePatience = 30 * time.Second
+)
+
 // BeginTimeline has the history go on under another timeline, in this process and, as
 // soon as it asks the database again, in every other: something that was acknowledged
 // is not there any more, and clients are to notice.
-func (j *Journal) BeginTimeline(ctx context.Context) (name string, err error) {
-	name = newTimeline()
+//
+// Of those who call it at once one decides after the other, in all processes: begin is
+// told the timeline of now and the name that the next one would have, and tells whether
+// it is begun, having noted that it is. Who finds it begun goes on with the timeline of
+// now. begin may read the journal.
+func (j *Journal) BeginTimeline(ctx context.Context, begin func(ctx context.Context, now, next string) (bool, error)) (begun bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*timelinePatience)
+	defer cancel()
+	var name string
 	err = pgx.BeginFunc(ctx, j.writers, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock(7205416021)"); err != nil { // as journal_adopt does
+		if _, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL lock_timeout = %[1]d; SET LOCAL statement_timeout = %[1]d; SET LOCAL idle_in_transaction_session_timeout = %[1]d",
+			timelinePatience.Milliseconds()), pgx.QueryExecModeSimpleProtocol); err != nil {
 			return err
 		}
+		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(timelineLock)); err != nil {
+			return err
+		}
+		if err := tx.QueryRow(ctx, "SELECT timeline FROM journal_meta").Scan(&name); err != nil {
+			return err
+		}
+		next := newTimeline()
+		if begun, err = begin(ctx, name, next); err != nil || !begun {
+			return err
+		}
+		// Taken after begin, whose reads may need it: a new connection adopts the journal.
+		if _, err := tx.Exec(ctx, fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", advisoryLock)); err != nil {
+			return err
+		}
+		name = next
 		_, err := tx.Exec(ctx, "UPDATE journal_meta SET timeline = $1", name)
 		return err
 	})
 	if err != nil {
-		return "", fmt.Errorf("begin a new timeline: %w", reading(err))
+		return false, fmt.Errorf("begin a new timeline: %w", reading(err))
 	}
 	j.noteTimeline(name)
-	return name, nil
+	return begun, nil
 }
 
 func (j *Journal) forget() {
