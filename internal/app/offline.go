@@ -76,6 +76,9 @@ func (o *Offline) Target() (importing.Target, error) {
 	if t.Journal, ok = a.journal.(importing.Journal); !ok {
 		return t, errors.New("this journal takes no times of others")
 	}
+	if o.hold != nil {
+		t.Journal = heldJournal{t.Journal, o.hold}
+	}
 	store, err := OpenMedia(a.cfg, a.cfg.Data)
 	if store == nil || err != nil {
 		return t, err
@@ -88,6 +91,26 @@ func (o *Offline) Target() (importing.Target, error) {
 	options.Quota = im.MediaQuota{Open: 1 << 30}
 	t.Media = media.New(options)
 	return t, nil
+}
+
+// heldJournal stores nothing once others may import into its database, too.
+type heldJournal struct {
+	importing.Journal
+	hold *postgres.Hold
+}
+
+func (j heldJournal) AppendDated(ctx context.Context, batch []im.Append, at []time.Time, out []im.Appended) error {
+	if err := j.hold.Held(ctx); err != nil {
+		return err
+	}
+	return j.Journal.AppendDated(ctx, batch, at, out)
+}
+
+func (j heldJournal) SetMarks(ctx context.Context, marks []im.Mark, w im.MarkWait) error {
+	if err := j.hold.Held(ctx); err != nil {
+		return err
+	}
+	return j.Journal.SetMarks(ctx, marks, w)
 }
 
 // MappingFile is where the mapping of an import is kept: another run takes it again.

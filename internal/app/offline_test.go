@@ -1,11 +1,15 @@
 package app
 
 import (
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/skein-im/skein/internal/config"
+	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/journal/postgres"
 	"github.com/skein-im/skein/internal/pg/pgtest"
 )
 
@@ -61,6 +65,42 @@ func TestOneImportAtATime(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The database ends the one session that holds it for an import, whose other connections stay:
+// the import stops before its next batch, and can be run again. Once it went on beside whoever
+// took the database then.
+func TestImportThatLostItsHold(t *testing.T) {
+	ctx, cfg := t.Context(), config.Default()
+	cfg.Data, cfg.Store = t.TempDir(), pgtest.Database(t)
+	write := func(o *Offline, n byte) (im.Appended, error) {
+		target, err := o.Target()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := make([]im.Appended, 1)
+		e := im.Entry{Conversation: im.Group("g"), ID: im.MessageID{n}, Kind: im.EntryMessage, Sender: "ann", Body: []byte("said elsewhere")}
+		err = target.Journal.AppendDated(ctx, []im.Append{{Entry: e}}, []time.Time{time.UnixMilli(int64(n))}, out)
+		return out[0], err
+	}
+	o, err := offline(t, cfg)
+	ok(t, err)
+	ok(t, o.app.directory.CreateUser(ctx, im.Credentials{User: im.User{ID: "ann", Username: "ann", DMPolicy: im.DMContacts, Created: time.UnixMilli(1)}})) // a journal without any user is half a database
+	_, err = write(o, 1)
+	ok(t, err)
+	pgtest.Exec(t, cfg.Store, "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'skein import'")
+	if _, err := write(o, 2); !errors.Is(err, postgres.ErrHoldLost) {
+		t.Errorf("the import goes on without the lock: %v", err)
+	}
+	_ = o.Close() // its connection was ended
+	again, err := offline(t, cfg)
+	ok(t, err)
+	for n, want := range map[byte]im.AppendStatus{1: im.Duplicate, 2: im.Stored} {
+		if out, err := write(again, n); err != nil || out.Status != want {
+			t.Errorf("message %d, again: %+v, %v", n, out, err)
+		}
+	}
+	ok(t, again.Close())
 }
 
 // TestImportBesideServer: an import opens no store that a server has open.

@@ -145,6 +145,21 @@ func (h *Hold) Close() error {
 	return h.c.Close(ctx)
 }
 
+// ErrHoldLost tells an import that others may write to its database.
+var ErrHoldLost = errors.New("the connection that holds the database for this import was ended, so another import may have begun: this one stops before it writes more. Run it again: it goes on, and adds nothing twice")
+
+// Held fails with ErrHoldLost if the connection that holds the database was ended. It is for
+// one goroutine.
+func (h *Hold) Held(ctx context.Context) error {
+	answer, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	err := h.c.Ping(answer)
+	if err == nil || ctx.Err() != nil {
+		return errors.Join(err, ctx.Err())
+	}
+	return fmt.Errorf("%w (%w)", ErrHoldLost, err)
+}
+
 // Alone takes a database for an import: it refuses one that another import or migration writes
 // to, or servers are connected to. It is held by the connection, so by nobody whose process has
 // ended; nothing holds back a server that is started later.
