@@ -160,7 +160,7 @@ test("what the server sends is decrypted with the subscription's keys, shown by 
   await until("the click takes it away", async () => (await shown()).length === 0)
 })
 
-test("a click is told to the open page, which goes there; one that does not answer is navigated soon; where that is refused a window opens", async () => {
+test("a click is told to the open page, which goes there; one that does not answer is navigated in the end; where that is refused a window opens", async () => {
   const [hal, ida] = [await server.register("hal", "Hal"), await server.register("ida", "Ida")]
   const chat = dm(hal.user, ida.user)
   await server.call("MessageService/SendMessage", { conversation: chat, content: { type: "text", text: "over here" } }, hal.token)
@@ -208,16 +208,15 @@ test("a click is told to the open page, which goes there; one that does not answ
 
   assert.deepEqual(await clicks({ deaf: false, refuses: false }, there), [])
   await shownMessage(page, "over here").waitFor()
-  await new Promise((r) => setTimeout(r, 1500)) // beyond the time in which it may answer
+  await new Promise((r) => setTimeout(r, 6000)) // beyond the time in which it may answer
   assert.deepEqual([await worker.evaluate(() => self.did), await same()], [[], true], "the page that answered is neither navigated nor loaded anew")
 
   const [navigated, ...more] = await clicks({ deaf: true, refuses: false }, there)
   assert.deepEqual([navigated.navigate, more], [path, []])
-  assert.ok(navigated.after < 3000, `navigated after ${navigated.after} ms`)
+  assert.ok(navigated.after >= 4900, `navigated after ${navigated.after} ms: it may have been busy, and its uploads are lost`)
   await shownMessage(page, "over here").waitFor()
 
   const did = await clicks({ deaf: true, refuses: true }, (did) => did.length > 1)
   assert.deepEqual(did.map(({ navigate, open }) => ({ navigate, open })), [{ navigate: path, open: undefined }, { navigate: undefined, open: path }])
-  assert.ok(did[1].after < 3000, `opened after ${did[1].after} ms`)
   assert.equal(await same(), true)
 })

@@ -108,10 +108,11 @@ function asked(c: WindowClient, what: { type: string; path: string }, withinMs =
 }
 
 /**
- * So long a page may take to answer a click, in ms. Browsers let a worker open a window shortly after the click alone,
- * some for one second; and who clicked waits.
+ * So long a page may take to answer a click, in ms. A busy one gets its time: to navigate loads it anew, and what it
+ * uploads is lost. One that cannot be navigated has less: browsers let a worker open a window shortly after the click
+ * alone, some for one second.
  */
-const answersWithin = 700
+const answersWithin = { controlled: 5000, other: 700 }
 
 /** Opens a conversation in a window that is there, which goes there by itself or is navigated; or in a new one. */
 async function open(conversation: string): Promise<void> {
@@ -129,11 +130,10 @@ async function shows(c: WindowClient, path: string): Promise<boolean> {
   // one that this worker does not control cannot be navigated, and is focused when it has answered.
   const controlled = (await self.clients.matchAll({ type: "window" })).some((own) => own.id === c.id)
   const focused = controlled ? front() : undefined
-  if (await asked(c, { type: "skein.open", path }, answersWithin)) {
+  if (await asked(c, { type: "skein.open", path }, controlled ? answersWithin.controlled : answersWithin.other)) {
     await (focused ?? front())
     return true
   }
-  // To navigate loads the page anew, so that what it uploads is lost: only where it does not answer.
   const navigated = await c.navigate(path).then(() => true, () => false)
   await focused
   return navigated
