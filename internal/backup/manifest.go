@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"regexp"
 	"slices"
@@ -81,6 +82,16 @@ func (m *Manifest) check() error {
 	return nil
 }
 
+// none says that a repository has no backup; a directory that is not there is a wrong path, rather.
+func none(r Repository) error {
+	if dir, ok := r.(folder); ok {
+		if _, err := os.Stat(string(dir)); errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("there is no directory %s, so no backup was made there", dir)
+		}
+	}
+	return errors.New("there is no backup in this repository")
+}
+
 // Load reads a backup's manifest; the id "" or "latest" is the newest's.
 func Load(ctx context.Context, r Repository, id string) (*Manifest, error) {
 	if id == "" || id == "latest" {
@@ -89,7 +100,7 @@ func Load(ctx context.Context, r Repository, id string) (*Manifest, error) {
 			return nil, err
 		}
 		if len(ids) == 0 {
-			return nil, errors.New("there is no backup in this repository")
+			return nil, none(r)
 		}
 		id = ids[len(ids)-1]
 	}

@@ -55,11 +55,19 @@ type Options struct {
 
 // New makes the log of a server.
 func New(w io.Writer, o Options) *slog.Logger {
-	var h slog.Handler = slog.NewJSONHandler(w, &slog.HandlerOptions{Level: o.Level})
+	var h slog.Handler = slog.NewJSONHandler(w, &slog.HandlerOptions{Level: o.Level, ReplaceAttr: readable})
 	if o.Text {
 		h = slog.NewTextHandler(w, &slog.HandlerOptions{Level: o.Level})
 	}
 	return slog.New(Bound(h))
+}
+
+// readable has JSON say how long something took as text does, "1.5s", not as a number of nanoseconds.
+func readable(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.StringValue(a.Value.Duration().String())
+	}
+	return a
 }
 
 // Bound makes a handler that writes no more than the bounds allow.

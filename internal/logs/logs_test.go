@@ -85,6 +85,19 @@ func TestLinesOfManyAddressesAreBounded(t *testing.T) {
 }
 
 // What is no warning is not bounded, and the level changes while the logger is in use.
+// How long something took is told in words that people read, also in JSON.
+func TestDurations(t *testing.T) {
+	for _, text := range []bool{false, true} {
+		var out written
+		New(&out, Options{Text: text}).With("took", 1500*time.Millisecond).Info("a snapshot was made", slog.Group("of", "after", 2*time.Second))
+		for _, want := range []string{"1.5s", "2s"} {
+			if out.count(want) != 1 {
+				t.Errorf("text %t: no %s in %s", text, want, out.buf.String())
+			}
+		}
+	}
+}
+
 func TestLevel(t *testing.T) {
 	var out written
 	var level slog.LevelVar
