@@ -69,18 +69,13 @@ LONGEST := ./test/e2e ./cmd/skein-lab ./internal/directory/postgres ./internal/j
 # to the next; -w leaves out what only a debugger needs.
 RACE := -race -gcflags='modernc.org/...=-d=checkptr=0' -gcflags='modernc.org/sqlite/lib=-race=false' \
 	-gcflags='modernc.org/libc/...=-race=false' -trimpath -ldflags=-w
-# Browsers wait for what people wait for, and the tests in Go for disks and clocks: one beside the other takes less than
-# one after the other. So what they print is mixed; a suite that fails does not keep the others from being run.
-test: deps build ## all tests, with the race detector
-	$(MAKE) --jobs=2 --keep-going --no-print-directory test-go test-beside
+# One suite after the other: beside browsers nodes miss each other's signs of life, and what they did is unknown then.
+test: deps ## all tests, with the race detector; a suite that fails does not keep the others from being run
+	$(MAKE) --keep-going --no-print-directory test-ts test-web test-modules test-go
 	@echo "make test: every suite passed"
 
 test-go: deps $(TOOLS)/gotestsum ## the tests in Go
 	$(TOOLS)/gotestsum --format pkgname-and-test-fails -- $(RACE) -timeout 25m -p $(PACKAGES) $(LONGEST) ./...
-
-.PHONY: test-beside
-test-beside:
-	$(MAKE) --keep-going --no-print-directory test-ts test-web test-modules
 
 # Modules of their own, each for what it needs and nobody else: a real provider of OpenID Connect; a real S3-compatible
 # server; a real authority for certificates; what a collector of OpenTelemetry reads; Helm, Prometheus and actionlint,
