@@ -84,6 +84,7 @@ function useCompletion({ conversation, text, setText, area, group, thread, acts 
   const listId = useId()
   const [open, setOpen] = useState<Open | undefined>(undefined)
   const [active, setActive] = useState(0)
+  const dismissed = useRef<Open | undefined>(undefined) // by Escape: it stays closed while that word is written
   const chosen = useRef(new Map<string, string>())
   const { emoji } = useStickers()
   const ids = useMemo(() => [...group.members.keys()].filter((id) => id !== client.user), [group.members, client])
@@ -113,6 +114,9 @@ function useCompletion({ conversation, text, setText, area, group, thread, acts 
     const e = area.current
     if (e === null) return
     const now = e.selectionStart === e.selectionEnd ? openAt(e.value, e.selectionStart) : undefined
+    const shut = dismissed.current
+    if (shut !== undefined && e.value[shut.from] !== shut.kind) dismissed.current = undefined // it is not there any more
+    else if (now !== undefined && shut?.from === now.from && shut.kind === now.kind) return
     setOpen((old) => (old?.from === now?.from && old?.query === now?.query && old?.kind === now?.kind ? old : now))
     setActive(0)
   }, [area])
@@ -139,8 +143,10 @@ function useCompletion({ conversation, text, setText, area, group, thread, acts 
     if (open === undefined || offer === undefined) return false
     if (e.key === "ArrowDown" || e.key === "ArrowUp") setActive((n) => (n + (e.key === "ArrowDown" ? 1 : offers.length - 1)) % offers.length)
     else if (e.key === "Enter" || e.key === "Tab") take(offer)
-    else if (e.key === "Escape") setOpen(undefined)
-    else return false
+    else if (e.key === "Escape") {
+      dismissed.current = open
+      setOpen(undefined)
+    } else return false
     e.preventDefault()
     e.stopPropagation()
     return true
