@@ -82,7 +82,7 @@ test-go: deps $(TOOLS)/gotestsum ## the tests in Go
 # which read our files; the tool that makes releases (make test-release tries out a whole one).
 MODULES := test/oidc test/s3 test/acme test/otlp test/deploy tools/release
 test-modules: deps ## the tests in Go of the modules beside the server's
-	@failed=; for m in $(MODULES); do echo "$$m"; $(GO) test -C $$m -timeout 10m ./... || failed="$$failed $$m"; done; \
+	@failed=; for m in $(MODULES); do echo "$$m"; $(GO) test -C $$m -timeout 5m ./... || failed="$$failed $$m"; done; \
 	test -z "$$failed" || { echo "failed:$$failed"; exit 1; }
 
 # The SDK in TypeScript: installs what its tests need, from its lock file, and runs them; the scenarios of

@@ -60,6 +60,22 @@ func TestCloseTellsMarksAtOnce(t *testing.T) {
 	})
 }
 
+// Also what comes while Close still waits for an answer.
+func TestCloseTellsMarksThatCome(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		c := r.dial()
+		r.do(func() { // messages are not answered
+			r.onFrame = func(_ *fakeConn, f *wire.ClientFrame) bool { return f.GetSend() != nil }
+		})
+		if _, err := c.Conversation(dm).SendAsync(bg, "x"); err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(time.Second, func() { r.say(grp, "bob", "y") })
+		r.end()
+		eq(t, "received", r.received, map[string]uint64{grp: 1})
+	})
+}
+
 func TestCloseDoesNotWaitForever(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		c := r.dial()

@@ -388,10 +388,9 @@ func (k *core) post(key passingKey, e Event) {
 // beginClose starts the end: first what waits is sent, then Bye, then the server closes.
 func (k *core) beginClose() {
 	if k.closeAt.IsZero() {
-		now := k.o.now()
-		k.closeAt = now.Add(2 * time.Second)
-		if !k.marksAt.IsZero() {
-			k.marksAt = now // they wait for others to come, and none will
+		k.closeAt = k.o.now().Add(2 * time.Second)
+		if len(k.markDue) > 0 {
+			k.marksSoon(0)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func (k *core) marksSoon(delay time.Duration) {
 		return
 	}
 	at := k.o.now()
-	if len(k.markDue) < maxMarksDue {
+	if len(k.markDue) < maxMarksDue && k.closeAt.IsZero() { // who closes waits for no others
 		at = at.Add(delay)
 	}
 	k.marksAt = earliest(k.marksAt, at)

@@ -1,7 +1,7 @@
 import { due, earliest, named, type Core, type State } from "./core.js"
 import { SkeinError, errorOf } from "./errors.js"
 import { handle } from "./handle.js"
-import { repeatMarks } from "./marks.js"
+import { marksSoon, repeatMarks } from "./marks.js"
 import { oldestInFlight, release, renewIds, requeue } from "./outbox.js"
 import { wantPulls } from "./pull.js"
 import { serverIs } from "./perish.js"
@@ -310,9 +310,8 @@ export function reconnectNow(k: Core): void {
 /** First what waits is sent, then Bye, then the server closes. */
 export function beginClose(k: Core): void {
   if (k.closeAt > 0) return
-  const now = k.o.now()
-  k.closeAt = now + 2000
-  if (k.marksAt > 0) k.marksAt = now // they wait for others to come, and none will
+  k.closeAt = k.o.now() + 2000
+  if (k.markDue.size > 0) marksSoon(k, 0)
 }
 
 export function closeStep(k: Core, now: number): void {

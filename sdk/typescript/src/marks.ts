@@ -19,9 +19,10 @@ export function markLater(k: Core, cv: Conv, delay: number): void {
   marksSoon(k, delay)
 }
 
-function marksSoon(k: Core, delay: number): void {
+export function marksSoon(k: Core, delay: number): void {
   if (k.state !== "connected") return
-  k.marksAt = earliest(k.marksAt, k.o.now() + (k.markDue.size < maxMarksDue ? delay : 0))
+  const waits = k.markDue.size < maxMarksDue && k.closeAt === 0 // who closes waits for no others
+  k.marksAt = earliest(k.marksAt, k.o.now() + (waits ? delay : 0))
 }
 
 /** Sends what moved. Everything in the records is stored by now. */
