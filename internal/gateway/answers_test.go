@@ -185,6 +185,23 @@ func TestAcksWithoutADelivery(t *testing.T) {
 	})
 }
 
+// TestALateDeliveryIsNotLost: on a busy machine a delivery of the same process came later
+// than an ack waits over a bus. The ack was told without it, the group was taken for one
+// that had missed something, and its members were told Heads in the place of the push.
+func TestALateDeliveryIsNotLost(t *testing.T) {
+	places(t, func(t *testing.T, w *world, c im.ConversationID, pass func(im.Parcel)) {
+		l := w.answersLater()
+		a := w.parked("ann", "1", wire.Protobuf())
+		pass(run(c, 1, 1, nil))
+		a.say(text(string(c), 1, "x"))
+		l.ack(1, 3, true)
+		a.hears(t, fmt.Sprintf("push %s#1=x", c))
+		time.Sleep(time.Second)
+		pass(run(c, 2, 3, map[uint64]byte{3: 1}))
+		a.hears(t, fmt.Sprintf("push %s#2=x", c), fmt.Sprintf("ack 1 %s 3", c), fmt.Sprintf("push %s#4=x", c))
+	})
+}
+
 // Who is no member in the registry, or of a group that nobody here is in, gets
 // its acks all the same; with many authors they come behind the shared push.
 func TestAcksOfOthers(t *testing.T) {

@@ -78,7 +78,7 @@ func New(o Options) *Gateway {
 	g.metrics = newMetrics(g, o.Registerer)
 	g.out = outgoing.New(outgoing.Options{
 		QueueBytes: o.Limits.QueueBytes, FrameBytes: o.Limits.ServerFrameBytes, InFlight: o.Limits.InFlight, Write: o.Limits.Write,
-		Codecs: o.Codecs, Now: o.Now, Logger: o.Logger, Counts: &g.metrics.out,
+		AckPatience: o.ackPatience(), Codecs: o.Codecs, Now: o.Now, Logger: o.Logger, Counts: &g.metrics.out,
 		Tick: g.wheel.Now, PlaceEvery: g.wheel.Ticks(o.PlaceEvery), PlaceAgain: g.wheel.Ticks(placeAgain),
 	})
 	g.presence = here.NewPresence(g.out, g.users, g.wheel, o.Peers, o.Now)

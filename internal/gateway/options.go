@@ -66,6 +66,21 @@ type Options struct {
 	Registerer prometheus.Registerer
 }
 
+// How long an ack waits for the delivery that it belongs into. In one process no delivery
+// is lost, it can only be late; over a bus one may be. Who gives up too early on a busy
+// machine has a whole group read its roster again and pull what was about to be pushed.
+const (
+	ackPatienceAlone   = 5 * time.Second
+	ackPatienceOverBus = 250 * time.Millisecond
+)
+
+func (o *Options) ackPatience() time.Duration {
+	if _, alone := o.Peers.(here.Alone); alone {
+		return ackPatienceAlone
+	}
+	return ackPatienceOverBus
+}
+
 // Bounds bounds how many connections there are: MaxConnections all, MaxPerUser those of a
 // user and MaxPerAddress those from an address (an IPv6 /64; loopback has no bound). 0: no
 // bound.

@@ -130,7 +130,7 @@ var edges = []Mutant{
 	},
 	{
 		Name: "accepted-loss-keeps-the-timeline", Breaks: "who accepts a loss in PostgreSQL begins a new timeline",
-		Hunks:   []Hunk{{postgresDir + "/journal.go", "\tname = newTimeline()\n", "\tname = j.Timeline()\n"}},
+		Hunks:   []Hunk{{postgresDir + "/journal.go", "\tname = next\n", ""}},
 		Package: appDir, Test: "TestHalfADatabase/no_users",
 	},
 	{

@@ -10,10 +10,6 @@ import (
 	"github.com/skein-im/skein/wire"
 )
 
-// ackPatience is how long an ack waits for the delivery that it belongs into. In
-// one process that follows at once; over a bus it may be lost.
-const ackPatience = 50 * time.Millisecond
-
 // sending is a Send without an answer, in memory that is used again.
 //
 // Its ack has a place among the pushes of its conversation (SPEC §6.7): where the
@@ -246,7 +242,7 @@ func (o *Queue) giveUp(now time.Time) (waits bool) {
 	return o.holding.Load() > 0
 }
 
-// tellOverdue tells what is held for longer than ackPatience, and returns where its
+// tellOverdue tells what is held for longer than Options.AckPatience, and returns where its
 // delivery would have ended.
 func (o *Queue) tellOverdue(now time.Time) (lost []im.ParcelHead) {
 	s := o.lockAnswers()
@@ -257,7 +253,7 @@ func (o *Queue) tellOverdue(now time.Time) (lost []im.ParcelHead) {
 	var due []*sending
 	o.mu.Lock()
 	for _, x := range o.unanswered() {
-		if x.held && now.Sub(x.at) >= ackPatience {
+		if x.held && now.Sub(x.at) >= o.sh.o.AckPatience {
 			due = append(due, x)
 		}
 	}

@@ -32,7 +32,7 @@ func TestAcksKeepTheirOrder(t *testing.T) {
 			}
 		}()
 		time.Sleep(time.Duration(round%20) * time.Microsecond)
-		c.giveUp(time.Now().Add(ackPatience))
+		c.giveUp(time.Now().Add(c.sh.o.AckPatience))
 		<-over
 		c.Flush()
 		got := c.heard()

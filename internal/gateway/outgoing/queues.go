@@ -20,11 +20,14 @@ type Options struct {
 	// FrameBytes is the longest frame, not yet framed; 0: no bound.
 	FrameBytes int
 	// Write is how long a peer may take nothing.
-	Write  time.Duration
-	Codecs []wire.Codec
-	Now    func() time.Time
-	Logger *slog.Logger
-	Counts *Counts
+	Write time.Duration
+	// AckPatience is how long an ack waits for the delivery that it belongs into. Whose
+	// delivery did not come by then is told alone, and what else came with it is repaired.
+	AckPatience time.Duration
+	Codecs      []wire.Codec
+	Now         func() time.Time
+	Logger      *slog.Logger
+	Counts      *Counts
 	// Tick is a cheap clock. PlaceEvery is after how many ticks the position of a busy
 	// connection is looked up, 0: never, PlaceAgain when there was no room to.
 	Tick                   func() int64

@@ -130,7 +130,7 @@ type audience struct {
 func newAudience(t *testing.T, n int) *audience {
 	counts := &Counts{SendSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{}), DeliverSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{})}
 	a := &audience{t: t, all: New(Options{
-		QueueBytes: 1 << 20, InFlight: 100, Write: time.Minute, Codecs: []wire.Codec{wire.JSON()}, Now: time.Now,
+		QueueBytes: 1 << 20, InFlight: 100, Write: time.Minute, AckPatience: 50 * time.Millisecond, Codecs: []wire.Codec{wire.JSON()}, Now: time.Now,
 		Logger: slog.New(slog.DiscardHandler), Counts: counts, Tick: func() int64 { return 0 }, Writers: 2,
 	})}
 	for i := range n {
