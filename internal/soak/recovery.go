@@ -2,6 +2,7 @@ package soak
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -34,7 +35,9 @@ func timesOf(all []time.Duration) Times {
 // Recovery is how soon it went on after faults.
 type Recovery struct {
 	// Any is from a fault's beginning to the first acknowledgement of anything that
-	// was sent after it; Conversation the same for each conversation.
+	// was sent after it; Conversation the same for each conversation, from when somebody
+	// waited for an acknowledgement in it: a conversation in which nobody writes is not
+	// one that cannot be written to.
 	Any          Times `json:"any"`
 	Conversation Times `json:"conversation"`
 	// Back is from the end of a gateway until each of its devices is connected again.
@@ -63,7 +66,7 @@ func Recover(run Run, faults []Moment) Recovery {
 			if !ok {
 				continue
 			}
-			each = append(each, time.Duration(at-f.Began))
+			each = append(each, time.Duration(at-as.waited(f.Began)))
 			if first == 0 || at < first {
 				first = at
 			}
@@ -126,6 +129,17 @@ func (as acks) after(t int64) (int64, bool) {
 		}
 	}
 	return 0, false
+}
+
+// waited is from when after t somebody waited for an acknowledgement.
+func (as acks) waited(t int64) int64 {
+	first := int64(math.MaxInt64)
+	for _, a := range as {
+		if a.acked > t {
+			first = min(first, max(t, a.invoked))
+		}
+	}
+	return first
 }
 
 // backAfter tells how long a device was away that was connected to what ended.

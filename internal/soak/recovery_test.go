@@ -25,6 +25,8 @@ func recoveryStory() Run {
 		{Kind: OK, Mono: 105, Hash: "c", Conversation: grp, Seq: 1},
 		{Kind: Applied, Mono: 190, Conversation: dm, Seq: 1},
 		{Kind: Applied, Mono: 230, Conversation: dm, Seq: 2},
+		{Kind: Invoked, Mono: 800, Hash: "d"}, // nobody wrote in it before
+		{Kind: OK, Mono: 803, Hash: "d", Conversation: "dm:bob:cid", Seq: 1},
 		{Kind: Disconnected, Mono: 900},
 	}
 	for i := range ann {
@@ -40,7 +42,7 @@ func TestRecover(t *testing.T) {
 	got := Recover(recoveryStory(), []Moment{{Began: 100, Healed: 200, Gone: []string{"g1"}}})
 	want := Recovery{
 		Any:          Times{1, 5, 5},
-		Conversation: Times{2, 70, 70}, // not by `a`, which was sent before
+		Conversation: Times{3, 4, 70}, // 70: not by `a`, which was sent before and waited for
 		Back:         Times{1, 50, 50},
 		Whole:        Times{1, 30, 30},
 	}
