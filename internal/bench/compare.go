@@ -15,13 +15,19 @@ type Comparison struct {
 	Loads []CompareLoad `json:"loads"`
 }
 
-// CompareLoad is one load; the figures are medians of its rounds.
+// CompareLoad is one load.
 type CompareLoad struct {
 	Name string  `json:"name"`
 	Base Compare `json:"base"`
 	Head Compare `json:"head"`
-	// Ratios are head ÷ base: below 1 is better, for the rate above 1.
+	// Ratios are head ÷ base: below 1 is better, for the rate above 1. Those of the CPU
+	// time and of the rate are medians of the rounds' ratios: the two runs of a round
+	// follow each other, and what a machine shared with others does changes more slowly
+	// than that. Of the CPU time the least and the greatest of them tell what a median is
+	// worth.
 	CPURatio    float64 `json:"cpu_ratio"`
+	CPULeast    float64 `json:"cpu_ratio_least"`
+	CPUGreatest float64 `json:"cpu_ratio_greatest"`
 	AllocsRatio float64 `json:"allocs_ratio"`
 	RateRatio   float64 `json:"rate_ratio"`
 }
@@ -75,12 +81,22 @@ func CompareBuilds(ctx context.Context, o Options, base, head string, headSet []
 				o.progress("%s  %s: %.1f µs, %.1f allocations per message, %.0f msg/s", load.name, binary, r.Server.CPUMicrosPerMessage, r.Server.Allocs, r.AckedPerS)
 			}
 		}
-		l.CPURatio = median(l.Head.CPU) / median(l.Base.CPU)
+		cpu := ratios(l.Head.CPU, l.Base.CPU)
+		l.CPURatio, l.CPULeast, l.CPUGreatest = median(cpu), slices.Min(cpu), slices.Max(cpu)
 		l.AllocsRatio = median(l.Head.Allocs) / median(l.Base.Allocs)
-		l.RateRatio = median(l.Head.Rate) / median(l.Base.Rate)
+		l.RateRatio = median(ratios(l.Head.Rate, l.Base.Rate))
 		c.Loads = append(c.Loads, l)
 	}
 	return c, nil
+}
+
+// ratios divides figures of the same rounds.
+func ratios(head, base []float64) []float64 {
+	out := make([]float64, len(head))
+	for i := range head {
+		out[i] = head[i] / base[i]
+	}
+	return out
 }
 
 // Worse tells where head costs more than the limits allow, "" if nowhere.
@@ -100,8 +116,8 @@ func (c *Comparison) Worse(cpu, allocs float64) string {
 // Table writes the comparison for people.
 func (c *Comparison) Table(w io.Writer) error {
 	for _, l := range c.Loads {
-		_, err := fmt.Fprintf(w, "%-14s CPU µs/message %.1f → %.1f (%.2f)   allocations/message %.1f → %.1f (%.2f)   msg/s %.0f → %.0f (%.2f)\n",
-			l.Name, median(l.Base.CPU), median(l.Head.CPU), l.CPURatio, median(l.Base.Allocs), median(l.Head.Allocs), l.AllocsRatio,
+		_, err := fmt.Fprintf(w, "%-14s CPU µs/message %.1f → %.1f (%.2f, rounds %.2f to %.2f)   allocations/message %.1f → %.1f (%.2f)   msg/s %.0f → %.0f (%.2f)\n",
+			l.Name, median(l.Base.CPU), median(l.Head.CPU), l.CPURatio, l.CPULeast, l.CPUGreatest, median(l.Base.Allocs), median(l.Head.Allocs), l.AllocsRatio,
 			median(l.Base.Rate), median(l.Head.Rate), l.RateRatio)
 		if err != nil {
 			return err

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -78,6 +79,9 @@ func (s *searches) rebuild(ctx context.Context) error {
 }
 
 // rebuildBeside has it made anew under messages of o.Rate, and asks it meanwhile.
+// rebuildBound is how long an index may take that is made anew beside messages.
+const rebuildBound = 20 * time.Minute
+
 func (s *searches) rebuildBeside(ctx context.Context, users []userPlan) error {
 	x := &SearchRebuild{Rate: s.o.Rate}
 	s.x.Beside = x
@@ -97,6 +101,9 @@ func (s *searches) rebuildBeside(ctx context.Context, users []userPlan) error {
 		}
 		if have >= float64(s.x.Messages) {
 			break
+		}
+		if time.Since(began) > rebuildBound {
+			return fmt.Errorf("an index that was taken away has %.0f of %d messages after %v beside %g messages a second", have, s.x.Messages, rebuildBound, s.o.Rate)
 		}
 		x.Asked++
 		var resp wire.SearchMessagesResponse

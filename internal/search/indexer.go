@@ -140,7 +140,7 @@ func (x *Indexer) After(ctx context.Context, after im.Place, limit int) (im.Foll
 	if err != nil {
 		return got, err
 	}
-	x.pace.read(&got, began)
+	x.pace.read(got.Now, began, func() float64 { return x.dense(ctx, after, &got) })
 	x.mu.Lock()
 	x.reached, x.end, x.last = got.UpTo, time.Time{}, Place{}
 	n := len(got.Entries)
@@ -155,6 +155,30 @@ func (x *Indexer) After(ctx context.Context, after im.Place, limit int) (im.Foll
 	}
 	x.mu.Unlock()
 	return got, nil
+}
+
+// Of the newest positions so many are looked at, and so many of their entries, for how many
+// messages a position has.
+const (
+	newestPositions = 16
+	newestEntries   = 256
+)
+
+// dense is how many messages a position has by now: of what was read, where that is the
+// newest there is, else of the newest positions.
+func (x *Indexer) dense(ctx context.Context, after im.Place, got *im.Followed) float64 {
+	if got.UpTo != got.Now && len(got.Entries) >= fullPage && got.Now.Pos > newestPositions {
+		after = got.Now.At(got.Now.Pos - newestPositions)
+		newest, err := x.journal.After(ctx, after, newestEntries)
+		if err != nil { // of the era before, or out of reach: a message a position is the least
+			return 1
+		}
+		got = &newest
+	}
+	if got.UpTo.Pos <= after.Pos {
+		return 1
+	}
+	return float64(len(got.Entries)) / float64(got.UpTo.Pos-after.Pos)
 }
 
 // Agree tells that an index of another history is of no use: it begins anew.
@@ -247,6 +271,10 @@ func (x *Indexer) progress() (done uint64, known time.Time, here bool, moved <-c
 	return x.done, x.known, time.Since(x.looked) < follows, x.moved
 }
 
+// soon is how far an index may be behind that is about to have a position: what it takes
+// in half a second.
+const soon = 2000
+
 // State tells how far the index is, and waits a little for a position if it is about to
 // have it.
 func (x *Indexer) State(ctx context.Context, pos uint64, wait time.Duration) (State, error) {
@@ -256,7 +284,7 @@ func (x *Indexer) State(ctx context.Context, pos uint64, wait time.Duration) (St
 	}
 	t := time.NewTimer(wait)
 	defer t.Stop()
-	for done < pos {
+	for done < pos && pos-done <= soon {
 		select {
 		case <-moved:
 			done, known, _, moved = x.progress()

@@ -21,26 +21,27 @@ const (
 	maxRest  = 2 * time.Second // well below follows: who works is looked for elsewhere then
 )
 
-// pace estimates how much is stored. Not safe for concurrent use.
+// pace estimates how much is stored: by how far the journal moves between two looks, and
+// by how many messages its newest positions have. What was read says nothing of the second
+// where it lies far behind: an index that was made anew of what had come in bursts, some
+// hundred messages a position, took a modest load for a burst and never caught up.
+// Not safe for concurrent use.
 type pace struct {
 	pos       uint64 // the journal's when it was read last
 	at        time.Time
 	perSecond float64 // messages
 }
 
-// read takes note of a page and where the journal was then. A position may be that of many
-// entries; how many, the page tells.
-func (p *pace) read(f *im.Followed, at time.Time) {
+// read takes note of where the journal was at a time. dense tells how many messages a
+// position has by now; it is asked if there is anything to tell.
+func (p *pace) read(now im.Place, at time.Time, dense func() float64) {
 	was := *p
-	p.pos, p.at = f.Now.Pos, at
-	n := len(f.Entries)
+	p.pos, p.at, p.perSecond = now.Pos, at, 0
 	past := at.Sub(was.at).Seconds()
-	if n == 0 || was.at.IsZero() || past <= 0 || f.Now.Pos < was.pos {
-		p.perSecond = 0
+	if was.at.IsZero() || past <= 0 || now.Pos <= was.pos {
 		return
 	}
-	positions := f.Entries[n-1].Pos - f.Entries[0].Pos + 1
-	p.perSecond = float64(f.Now.Pos-was.pos) * float64(n) / float64(positions) / past
+	p.perSecond = float64(now.Pos-was.pos) * dense() / past
 }
 
 // rest waits after a page that took so long.

@@ -3,6 +3,11 @@ package main
 // searching are bugs in how messages are found.
 var searching = []Mutant{
 	{
+		Name: "index-rests-for-old-bursts", Breaks: "an index that is far behind makes way for what is stored now, not for the bursts that it reads of",
+		Hunks:   []Hunk{{"internal/search/indexer.go", "if got.UpTo != got.Now && len", "if got.UpTo == got.Now && len"}},
+		Package: "internal/search", Test: "TestPaceOfWhatComesNow",
+	},
+	{
 		Name: "index-place-before-its-messages", Breaks: "4.32: the place of the index moves behind what it has",
 		Hunks:   []Hunk{{"internal/search/indexer.go", "\tif len(docs) > 0 {\n", "\t_ = x.index.SaveState(ctx, State{Place: x.reached})\n\tif len(docs) > 0 {\n"}},
 		Package: "internal/search", Test: "TestKilledAnywhere",
