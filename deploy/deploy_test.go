@@ -120,7 +120,7 @@ func TestComposeSettings(t *testing.T) {
 			}
 			environ := []string{"SKEIN_DATA=/data", "SKEIN_HTTP_LISTEN=:8080"} // the image's
 			for k, v := range s.Environment {
-				v = strings.ReplaceAll(strings.ReplaceAll(v, "/run/secrets/node_secret", secret), "/run/secrets/store_url", store)
+				v = strings.NewReplacer("/run/secrets/node_secret", secret, "/run/secrets/store_url", store, "${SKEIN_SITE:-localhost}", "localhost").Replace(v)
 				environ = append(environ, k+"="+v)
 			}
 			c, err := config.Load("", environ)

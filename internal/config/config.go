@@ -5,21 +5,20 @@
 // settings do. No goroutines, no locks, nothing mutable.
 //
 // Invariants: zero keys are needed to start; an unknown key or a value out of
-// range is refused with its name; what Print shows is what is in effect, with
-// secrets left out (the admin key lives in the data directory).
+// range is refused with its name, in a file also with its line; no error shows
+// a secret; what Print shows is what is in effect, with secrets left out (the
+// admin key lives in the data directory).
 package config
 
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
-
-	"github.com/BurntSushi/toml"
 )
 
 // Config is every setting of the server.
@@ -63,7 +62,7 @@ type Node struct {
 // HTTP is the public port: API and WebSocket (and later the web app).
 type HTTP struct {
 	Listen         string   `toml:"listen" doc:"Address of the public HTTP and WebSocket port."`
-	PublicURL      string   `toml:"public_url" doc:"How people reach it, for links; empty: made from listen."`
+	PublicURL      string   `toml:"public_url" doc:"How people reach it, for links, as https://chat.example.org (a path cannot be part of it); empty: made from listen."`
 	Origins        []string `toml:"origins" doc:"Origins of other sites whose pages may connect and call (docs/embedding.md): https://shop.example, or a host or host:port by either scheme; *.shop.example for all below it, * for any. The server's own is always one."`
 	TrustedProxies []string `toml:"trusted_proxies" doc:"Networks (CIDR) of reverse proxies whose X-Forwarded-For is believed."`
 	MaxConnections int      `toml:"max_connections" doc:"Connections of plain HTTP at a time, WebSockets not counted, and never more than half of what the limit of files allows. When there are as many, an address with the most gives one up that has nothing under way. 0: that half alone."`
@@ -109,9 +108,7 @@ func (t *TLS) check(bad func(key, format string, args ...any)) {
 		bad("tls.acme_directory", "%q is no https: address", t.ACMEDirectory)
 	}
 	if t.RedirectListen != "" {
-		if _, _, err := net.SplitHostPort(t.RedirectListen); err != nil {
-			bad("tls.redirect_listen", "%v", err)
-		}
+		checkListen(bad, "tls.redirect_listen", t.RedirectListen)
 		if !t.On() {
 			bad("tls.redirect_listen", "leads to HTTPS: set tls.cert and tls.key, or tls.acme_domains")
 		}
@@ -293,23 +290,28 @@ func Default() Config {
 	}
 }
 
+// listed is where an operator finds all settings.
+const listed = "`skein config doc`"
+
 // Load reads the file (if path is not empty) and the environment over the
-// defaults. Flags are set by the caller afterwards, then Check.
+// defaults. Flags are set by the caller afterwards, then Check. The error names
+// everything that cannot be taken; what can is in the Config also then, so that
+// the log that tells the error has its form.
 func Load(path string, environ []string) (Config, error) {
 	c := Default()
+	var wrong error
 	if path != "" {
-		meta, err := toml.DecodeFile(path, &c)
-		if err != nil {
-			return c, fmt.Errorf("config file %s: %w", path, err)
-		}
-		if unknown := meta.Undecoded(); len(unknown) > 0 {
-			return c, fmt.Errorf("config file %s: unknown key %q (see `skein config doc`)", path, unknown[0].String())
-		}
+		wrong = c.fromFile(path)
 	}
-	if err := c.fromEnv(environ); err != nil {
-		return c, err
+	return c, errors.Join(wrong, c.fromEnv(environ))
+}
+
+func (c *Config) fromFile(path string) error {
+	f, err := readFile(path, "config file "+path, listed)
+	if err != nil {
+		return err
 	}
-	return c, nil
+	return f.fill(settings(c))
 }
 
 // Check refuses values that cannot work; the error names the key.
@@ -330,25 +332,9 @@ func (c *Config) Check() error {
 		bad("data", "must name a directory")
 	}
 	c.checkNodes(bad)
-	for _, l := range c.Listeners {
-		if u, err := url.Parse(l); err != nil || u.Scheme == "" || (u.Host == "" && u.Path == "") {
-			bad("listeners", "%q is not a URL like tcp://127.0.0.1:7000", l)
-		}
-	}
-	if _, _, err := net.SplitHostPort(c.HTTP.Listen); err != nil {
-		bad("http.listen", "%v", err)
-	}
-	if c.Admin.Listen != "" {
-		if _, _, err := net.SplitHostPort(c.Admin.Listen); err != nil {
-			bad("admin.listen", "%v", err)
-		}
-	}
+	c.checkAddresses(bad)
 	c.HTTP.checkOrigins(bad)
-	for _, p := range c.HTTP.TrustedProxies {
-		if _, _, err := net.ParseCIDR(p); err != nil {
-			bad("http.trusted_proxies", "%v", err)
-		}
-	}
+	checkNetworks(bad, "http.trusted_proxies", c.HTTP.TrustedProxies)
 	c.TLS.check(bad)
 	c.Tracing.check(bad)
 	oneOf("accounts.registration", c.Accounts.Registration, "open", "invitation", "closed")
@@ -418,17 +404,22 @@ func (c *Config) checkKept(bad func(key, format string, args ...any)) {
 	}
 }
 
+// ofTheCommands are variables that are no settings: which file, which server a command
+// speaks to, and the token with which an import fetches files.
+var ofTheCommands = []string{"SKEIN_CONFIG", "SKEIN_SERVER", "SKEIN_IMPORT_TOKEN"}
+
 // fromEnv applies SKEIN_SECTION_KEY variables; SKEIN_…_FILE reads the value
 // from a file. An unknown SKEIN_ variable is refused.
 func (c *Config) fromEnv(environ []string) error {
+	all := settings(c)
 	known := map[string]setting{}
-	for _, s := range settings(c) {
-		known["SKEIN_"+strings.ToUpper(strings.ReplaceAll(s.Key, ".", "_"))] = s
+	for _, s := range all {
+		known[variable(s.Key)] = s
 	}
+	var errs []error
 	for _, kv := range environ {
 		name, value, _ := strings.Cut(kv, "=")
-		// The command line's own: which file, and which server it speaks to.
-		if !strings.HasPrefix(name, "SKEIN_") || name == "SKEIN_CONFIG" || name == "SKEIN_SERVER" {
+		if !strings.HasPrefix(name, "SKEIN_") || slices.Contains(ofTheCommands, name) {
 			continue
 		}
 		s, ok := known[name]
@@ -436,19 +427,35 @@ func (c *Config) fromEnv(environ []string) error {
 			if s, ok = known[strings.TrimSuffix(name, "_FILE")]; ok {
 				raw, err := os.ReadFile(value)
 				if err != nil {
-					return fmt.Errorf("%s: %w", name, err)
+					errs = append(errs, fmt.Errorf("%s: %w", name, err))
+					continue
 				}
 				value = strings.TrimSpace(string(raw))
 			}
 		}
 		if !ok {
-			return fmt.Errorf("environment: unknown setting %s (see `skein config doc`)", name)
+			errs = append(errs, fmt.Errorf("environment: unknown setting %s%s (see %s)", name, meantVariable(name, all), listed))
+			continue
 		}
 		if err := s.set(value); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			errs = append(errs, fmt.Errorf("%s: %w", name, err))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
+}
+
+// variable is the name of a setting in the environment.
+func variable(key string) string { return "SKEIN_" + strings.ToUpper(flatten(key)) }
+
+func meantVariable(name string, all []setting) string {
+	bare, isFile := strings.CutSuffix(strings.TrimPrefix(name, "SKEIN_"), "_FILE")
+	list := nearest(bare, keys(all))
+	for i, key := range list {
+		if list[i] = variable(key); isFile {
+			list[i] += "_FILE"
+		}
+	}
+	return quoted(list, "%s")
 }
 
 // Set changes one setting by its key, as a flag does.
@@ -461,7 +468,7 @@ func (c *Config) Set(key, value string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("unknown setting %q (see `skein config doc`)", key)
+	return fmt.Errorf("unknown setting %q%s (see %s)", key, meant(key, keys(settings(c)), "%q"), listed)
 }
 
 // checkNetworks refuses what is no network.

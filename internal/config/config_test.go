@@ -59,7 +59,7 @@ func TestPrecedence(t *testing.T) {
 	secret := filepath.Join(dir, "listen")
 	os.WriteFile(path, []byte("data = \"file\"\n[http]\nlisten = \"1.1.1.1:1\"\n[log]\nlevel=\"warn\"\n"), 0o600)
 	os.WriteFile(secret, []byte("4.4.4.4:4\n"), 0o600)
-	c, err := Load(path, []string{"PATH=/bin", "SKEIN_SERVER=http://x", "SKEIN_HTTP_LISTEN=2.2.2.2:2", "SKEIN_LISTENERS=tcp://a:1, tls://b:2", "SKEIN_ADMIN_LISTEN_FILE=" + secret})
+	c, err := Load(path, []string{"PATH=/bin", "SKEIN_SERVER=http://x", "SKEIN_CONFIG=" + path, "SKEIN_IMPORT_TOKEN=xoxb-1", "SKEIN_HTTP_LISTEN=2.2.2.2:2", "SKEIN_LISTENERS=tcp://a:1, tls://b:2", "SKEIN_ADMIN_LISTEN_FILE=" + secret})
 	if err != nil {
 		t.Fatal(err)
 	}

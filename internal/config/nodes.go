@@ -58,9 +58,7 @@ func (c *Config) checkNodes(bad func(key, format string, args ...any)) {
 		bad("node.secret", "nodes need a shared secret of at least %d characters (openssl rand -hex 32)", minSecret)
 	}
 	if c.Node.Listen != "" {
-		if _, _, err := net.SplitHostPort(c.Node.Listen); err != nil {
-			bad("node.listen", "%v", err)
-		}
+		checkListen(bad, "node.listen", c.Node.Listen)
 	}
 	external := c.ExternalBus() != ""
 	switch n := c.Node; {
@@ -78,7 +76,7 @@ func (c *Config) checkNodes(bad func(key, format string, args ...any)) {
 		}
 		if external {
 			if u, err := url.Parse(peer); err != nil || (u.Scheme != "nats" && u.Scheme != "tls") || u.Host == "" {
-				bad("cluster", "%q is not a URL like nats://user:password@host:4222", peer)
+				bad("cluster", "%q is not a URL like nats://user:password@host:4222", withoutPassword(peer))
 			}
 		} else if _, _, err := net.SplitHostPort(peer); err != nil {
 			bad("cluster", "%q: %v", peer, err)

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -46,13 +47,20 @@ const maxProviders = 20
 
 // Providers reads the file that accounts.providers names, in the order of the names.
 func Providers(path string) ([]Provider, error) {
-	tables := map[string]Provider{}
-	meta, err := toml.DecodeFile(path, &tables)
+	f, err := readFile(path, "accounts.providers: "+path, "docs/login-providers.md")
 	if err != nil {
-		return nil, fmt.Errorf("accounts.providers: %w", err)
+		return nil, err
 	}
-	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return nil, fmt.Errorf("accounts.providers: %s: unknown key %q (see docs/login-providers.md)", path, unknown[0].String())
+	tables := map[string]*Provider{}
+	var known []setting
+	for name, v := range f.root {
+		if isTable(v) {
+			tables[name] = new(Provider)
+			known = append(known, fields(toml.Key{name}.String()+".", reflect.ValueOf(tables[name]).Elem())...)
+		}
+	}
+	if err := f.fill(known); err != nil {
+		return nil, err
 	}
 	if len(tables) > maxProviders {
 		return nil, fmt.Errorf("accounts.providers: %s: at most %d", path, maxProviders)
@@ -63,7 +71,7 @@ func Providers(path string) ([]Provider, error) {
 		if err := p.complete(filepath.Dir(path)); err != nil {
 			return nil, fmt.Errorf("accounts.providers: %s: %s: %w", path, name, err)
 		}
-		all = append(all, p)
+		all = append(all, *p)
 	}
 	slices.SortFunc(all, func(a, b Provider) int { return strings.Compare(a.Name, b.Name) })
 	return all, nil
@@ -128,10 +136,10 @@ func (c *Config) checkProviders(bad func(key, format string, args ...any)) {
 	if c.Accounts.Providers == "" {
 		return
 	}
-	if u, err := url.Parse(c.HTTP.PublicURL); err != nil || u.Host == "" {
+	if c.HTTP.PublicURL == "" {
 		bad("http.public_url", "must be set when accounts.providers is: browsers come back there")
 	}
 	if _, err := Providers(c.Accounts.Providers); err != nil {
-		bad("accounts.providers", "%s", strings.TrimPrefix(err.Error(), "accounts.providers: "))
+		bad("accounts.providers", "%s", strings.ReplaceAll(err.Error(), "accounts.providers: ", ""))
 	}
 }

@@ -89,6 +89,9 @@ func fields(prefix string, v reflect.Value) []setting {
 	var all []setting
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
+		if f.Tag.Get("toml") == "-" {
+			continue
+		}
 		key := prefix + f.Tag.Get("toml")
 		if f.Type.Kind() == reflect.Struct {
 			all = append(all, fields(key+".", v.Field(i))...)
@@ -108,6 +111,13 @@ func (s setting) set(value string) error {
 	switch s.field.Kind() {
 	case reflect.String:
 		s.field.SetString(value)
+	case reflect.Bool:
+		switch value {
+		case "true", "false":
+			s.field.SetBool(value == "true")
+		default:
+			return fmt.Errorf("%q is neither true nor false", value)
+		}
 	case reflect.Int:
 		n, err := strconv.Atoi(value)
 		if err != nil {
@@ -140,11 +150,17 @@ func (s setting) shown(value string) string {
 	case s.secret == "yes" && value != "":
 		return "(set)"
 	case s.secret == "url":
-		if u, err := url.Parse(value); err == nil {
-			return u.Redacted()
-		} else if strings.Contains(value, "@") {
-			return "(set)"
-		}
+		return withoutPassword(value)
+	}
+	return value
+}
+
+// withoutPassword is a URL as it may be shown.
+func withoutPassword(value string) string {
+	if u, err := url.Parse(value); err == nil {
+		return u.Redacted()
+	} else if strings.Contains(value, "@") {
+		return "(set)"
 	}
 	return value
 }
