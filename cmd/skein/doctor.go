@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/skein-im/skein/internal/app"
+	"github.com/skein-im/skein/internal/config"
 	"github.com/skein-im/skein/internal/doctor"
 )
 
@@ -21,7 +22,10 @@ func (c *doctorCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r := doctor.Examine(ctx, doctor.Options{Config: cfg, AdminKey: app.AdminKeyFile, Migrated: app.MigratedFile})
+	r := doctor.Examine(ctx, doctor.Options{
+		Config: cfg, AdminKey: app.AdminKeyFile, Migrated: app.MigratedFile,
+		Check: func(c *config.Config) error { return app.Check(c, app.Options{}) },
+	})
 	if c.JSON {
 		enc := json.NewEncoder(os.Stdout)
 		enc.SetIndent("", "  ")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -12,6 +13,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/skein-im/skein/cmd/internal/command"
 	"github.com/skein-im/skein/internal/app"
 	"github.com/skein-im/skein/internal/config"
 	"github.com/skein-im/skein/internal/logs"
@@ -35,18 +37,14 @@ type settings struct {
 // load reads the configuration and refuses what cannot work.
 func (s *settings) load() (config.Config, error) {
 	c, err := s.read()
-	if err != nil {
-		return c, err
-	}
-	return c, c.Check()
+	return c, errors.Join(err, c.Check())
 }
 
-// read reads the configuration.
+// read reads the configuration. The error names everything that cannot be taken; what can
+// is in it also then.
 func (s *settings) read() (config.Config, error) {
 	c, err := config.Load(s.File, os.Environ())
-	if err != nil {
-		return c, err
-	}
+	errs := []error{err}
 	if s.Data != "" {
 		c.Data = s.Data
 	}
@@ -69,13 +67,14 @@ func (s *settings) read() (config.Config, error) {
 	for _, kv := range s.Set {
 		key, value, ok := strings.Cut(kv, "=")
 		if !ok {
-			return c, fmt.Errorf("--set %s: want KEY=VALUE", kv)
+			errs = append(errs, fmt.Errorf("--set %s: want KEY=VALUE", kv))
+			continue
 		}
 		if err := c.Set(key, value); err != nil {
-			return c, err
+			errs = append(errs, fmt.Errorf("--set: %w", err))
 		}
 	}
-	return c, nil
+	return c, errors.Join(errs...)
 }
 
 type serveCmd struct {
@@ -83,29 +82,44 @@ type serveCmd struct {
 	AcceptLoss bool `help:"Open a journal that lost acknowledged messages, as a new timeline. Restore a backup instead if you have one."`
 }
 
+// Run serves until it is told to stop. Where the log is for programs, why the server did
+// not start, or had to stop, is a line of it and nothing else.
 func (s *serveCmd) Run(ctx context.Context) error {
-	cfg, err := s.load()
-	if err != nil {
-		return err
+	cfg, err := s.read()
+	err = errors.Join(err, app.Check(&cfg, app.Options{}))
+	log, level := newLogger(cfg.Log)
+	told := func(err error) error {
+		if err == nil || asText(cfg.Log) {
+			return err
+		}
+		return command.ToldError{Err: err}
 	}
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP) // from now on it does not kill
-	sockets, err := supervise.Sockets()
-	if err != nil {
-		return err
+	var a *app.App
+	if err == nil {
+		a, err = s.open(ctx, cfg, app.Options{Logger: log, Level: level, Version: version, AcceptLoss: s.AcceptLoss})
 	}
-	log, level := newLogger(cfg.Log)
-	o := app.Options{Logger: log, Level: level, Version: version, AcceptLoss: s.AcceptLoss, Sockets: sockets}
-	if by := supervise.Find(); by != nil {
-		o.Supervisor = by
-	}
-	a, err := app.Open(ctx, cfg, o)
 	if err != nil {
-		return err
+		if !asText(cfg.Log) {
+			app.LogNotStarted(log, err)
+		}
+		return told(err)
 	}
 	s.announce(a)
 	defer s.reloadOn(hangup, a)()
-	return a.Serve(ctx)
+	return told(a.Serve(ctx)) // its last line says how it ended
+}
+
+// open opens the server with what a supervisor has for it.
+func (s *serveCmd) open(ctx context.Context, cfg config.Config, o app.Options) (_ *app.App, err error) {
+	if o.Sockets, err = supervise.Sockets(); err != nil {
+		return nil, err
+	}
+	if by := supervise.Find(); by != nil {
+		o.Supervisor = by
+	}
+	return app.Open(ctx, cfg, o)
 }
 
 // reloadOn has a signal read the settings anew, until stop. The server's log says what came
@@ -145,13 +159,18 @@ func (s *serveCmd) announce(a *app.App) {
 func newLogger(c config.Log) (*slog.Logger, *slog.LevelVar) {
 	level := new(slog.LevelVar)
 	_ = level.UnmarshalText([]byte(c.Level)) // checked by config
-	text := c.Format == "text" || (c.Format == "auto" && term.IsTerminal(int(os.Stderr.Fd())))
-	return logs.New(os.Stderr, logs.Options{Level: level, Text: text}), level
+	return logs.New(os.Stderr, logs.Options{Level: level, Text: asText(c)}), level
+}
+
+// asText tells whether people read the log. A format that is none is taken for auto: the
+// log says what is wrong with it.
+func asText(c config.Log) bool {
+	return c.Format == "text" || c.Format != "json" && term.IsTerminal(int(os.Stderr.Fd()))
 }
 
 type configCmd struct {
 	Print configPrintCmd `cmd:"" help:"Print the settings in effect."`
-	Check configCheckCmd `cmd:"" help:"Check the settings; prints nothing when they are good."`
+	Check configCheckCmd `cmd:"" help:"Check the settings, and the certificates that they name; prints nothing when they are good."`
 	Doc   configDocCmd   `cmd:"" help:"Print all settings with their defaults and what they do."`
 }
 
@@ -173,8 +192,8 @@ type configCheckCmd struct {
 }
 
 func (c *configCheckCmd) Run() error {
-	_, err := c.load()
-	return err
+	cfg, err := c.read()
+	return errors.Join(err, app.Check(&cfg, app.Options{}))
 }
 
 type configDocCmd struct{}

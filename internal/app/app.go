@@ -165,7 +165,7 @@ type App struct {
 // Open opens the stores and listeners, but serves nothing yet. On an error
 // everything that was opened is closed again.
 func Open(ctx context.Context, cfg config.Config, o Options) (_ *App, err error) {
-	if err := cfg.Check(); err != nil {
+	if err := Check(&cfg, o); err != nil {
 		return nil, err
 	}
 	if o.Logger == nil {

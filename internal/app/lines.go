@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"log/slog"
 	"os"
 	"runtime"
 	"strings"
@@ -52,6 +53,10 @@ func (a *App) logStopping(ctx context.Context, err error) (stopped func(error)) 
 		a.log.Info("stopped", "took", time.Since(began).String())
 	}
 }
+
+// LogNotStarted says why a server that was to start did not: what Open returned, or
+// what came before it.
+func LogNotStarted(log *slog.Logger, err error) { log.Error("not started", "err", err) }
 
 // slowCall is how long a call takes at least that has a line in the log; 0: none has.
 func (a *App) slowCall() time.Duration { return time.Duration(a.slow.Load()) }

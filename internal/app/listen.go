@@ -8,12 +8,12 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/skein-im/skein/internal/api"
 	"github.com/skein-im/skein/internal/config"
 	"github.com/skein-im/skein/internal/limits"
-	"github.com/skein-im/skein/internal/transport/tcp"
 	"github.com/skein-im/skein/internal/transport/ws"
 	"github.com/skein-im/skein/internal/webapp"
 	"github.com/skein-im/skein/wire"
@@ -41,26 +41,13 @@ func (a *App) openListeners(ctx context.Context, o Options) error {
 	if lo.TLS, err = a.openTLS(); err != nil {
 		return err
 	}
-	transports := map[string]wire.Transport{"tcp": tcp.Transport{}, "tls": tcp.Transport{}, "ws": ws.Transport{}, "wss": ws.Transport{}}
-	for scheme, t := range o.Transports {
-		transports[scheme] = t
-	}
+	known := transports(o)
 	for _, raw := range a.cfg.Listeners {
-		if a.gateway == nil {
-			return fmt.Errorf("listeners: %s needs the role gateway", raw)
-		}
 		u, err := url.Parse(raw)
 		if err != nil {
 			return fmt.Errorf("listeners: %w", err)
 		}
-		t := transports[u.Scheme]
-		if t == nil {
-			return fmt.Errorf("listeners: %s: no transport for %q", raw, u.Scheme)
-		}
-		if (u.Scheme == "tls" || u.Scheme == "wss") && lo.TLS == nil {
-			return fmt.Errorf("listeners: %s needs tls.cert and tls.key, or tls.acme_domains", raw)
-		}
-		l, err := t.Listen(ctx, u, lo)
+		l, err := known[u.Scheme].Listen(ctx, u, lo) // Check saw that there is one
 		if err != nil {
 			return fmt.Errorf("listeners: %s: %w", raw, err)
 		}
@@ -115,7 +102,7 @@ func (a *App) URL() string {
 		return ""
 	}
 	if a.cfg.HTTP.PublicURL != "" {
-		return a.cfg.HTTP.PublicURL
+		return strings.TrimSuffix(a.cfg.HTTP.PublicURL, "/") // paths are added to it
 	}
 	if len(a.cfg.TLS.ACMEDomains) > 0 {
 		return a.namedURL(a.cfg.TLS.ACMEDomains[0])

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -26,13 +25,10 @@ func (a *App) openTLS() (*tls.Config, error) {
 		a.live.certificate.Store(files)
 		return &tls.Config{GetCertificate: a.live.getCertificate, MinVersion: tls.VersionTLS12}, nil
 	case len(t.ACMEDomains) > 0:
-		cache := t.ACMECache
-		if !filepath.IsAbs(cache) {
-			cache = filepath.Join(a.cfg.Data, cache)
-		}
+		o := acmeOptions(&a.cfg)
+		o.Log = a.log
 		var err error
-		a.acme, err = certs.NewACME(certs.ACMEOptions{Domains: t.ACMEDomains, Email: t.ACMEEmail, Directory: t.ACMEDirectory, CA: t.ACMECA, Cache: cache, Log: a.log})
-		if err != nil {
+		if a.acme, err = certs.NewACME(o); err != nil {
 			return nil, err
 		}
 		return &tls.Config{GetCertificate: a.acme.GetCertificate, MinVersion: tls.VersionTLS12}, nil

@@ -62,6 +62,8 @@ type Options struct {
 	// AdminKey is the admin key's file, Migrated the one that is there when the
 	// embedded store was copied away; both within the data directory.
 	AdminKey, Migrated string
+	// Check is what a server asks of its settings before it starts. Default Config.Check.
+	Check func(*config.Config) error
 	// Timeout bounds one attempt to reach something. Default 3 s.
 	Timeout time.Duration
 	// Now is for measuring. Default time.Now.
@@ -77,6 +79,9 @@ type examiner struct {
 
 // Examine looks at everything the configuration names.
 func Examine(ctx context.Context, o Options) Report {
+	if o.Check == nil {
+		o.Check = (*config.Config).Check
+	}
 	if o.Timeout <= 0 {
 		o.Timeout = 3 * time.Second
 	}
@@ -113,7 +118,7 @@ func (e *examiner) judge(level Level, what, found, advice string) {
 }
 
 func (e *examiner) configuration() {
-	if err := e.c.Check(); err != nil {
+	if err := e.o.Check(e.c); err != nil {
 		e.add(Bad, "settings", strings.ReplaceAll(err.Error(), "\n", "; "), "a server refuses to start with them: see `skein config doc`")
 		return
 	}

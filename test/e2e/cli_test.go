@@ -130,6 +130,7 @@ func TestConfigCommands(t *testing.T) {
 		"[http]\nlisten = \"8080\"\n":                    "http.listen",
 		"[http]\ntrusted_proxies = [\"10.0.0.0/33\"]\n":  "http.trusted_proxies",
 		"[tls]\ncert = \"/etc/cert.pem\"\n":              "tls",
+		"[tls]\ncert = \"/no.pem\"\nkey = \"/no.key\"\n": "tls.cert: stat /no.pem: no such file",
 		"this is not toml\n":                             file,
 		"[messaging]\nrecall_window = \"yesterday\"\n":   "yesterday",
 	} {

@@ -38,6 +38,7 @@ func TestRefusesToStart(t *testing.T) {
 		{"listener's port in use", map[string]string{"listeners": "tcp://" + port}, nil, []string{"listeners", "tcp://" + port, "address already in use"}},
 		{"unknown transport", map[string]string{"listeners": "carrier-pigeon://loft"}, nil, []string{"listeners", "carrier-pigeon://loft", "no transport"}},
 		{"tls without a certificate", map[string]string{"listeners": "tls://127.0.0.1:0"}, nil, []string{"tls://127.0.0.1:0", "tls.cert", "tls.key"}},
+		{"no authorities there", map[string]string{"tls.acme_domains": "chat.example.org", "tls.acme_ca": "/nowhere.pem"}, nil, []string{"tls.acme_ca", "/nowhere.pem", "no such file"}},
 		{"no certificate there", map[string]string{"tls.cert": "/nowhere.pem", "tls.key": "/nowhere.pem"}, nil, []string{"tls.cert", "/nowhere.pem", "no such file"}},
 		{"a file as data directory", nil, func(t *testing.T, dir string) {
 			rewrite(t, dir, "in the way")

@@ -21,10 +21,18 @@ type UsageError string
 
 func (e UsageError) Error() string { return string(e) }
 
+// ToldError is a failure of which the reason was told already, by a log: the program ends
+// with 1 and says no more.
+type ToldError struct{ Err error }
+
+func (e ToldError) Error() string { return e.Err.Error() }
+func (e ToldError) Unwrap() error { return e.Err }
+
 // Main parses the command line into cli, a pointer to a struct with kong's tags, and
 // runs the command that was named. A Run method may take a context.Context, which
 // ends with an interrupt or SIGTERM. It exits with 1 when the command fails, with 2
-// when the command line is wrong; the reason is on stderr, behind the program's name.
+// when the command line is wrong; the reason is on stderr, behind the program's name,
+// unless a ToldError was told there before.
 func Main(name, description string, cli any) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -53,6 +61,8 @@ func Main(name, description string, cli any) {
 	}
 	switch err := k.Run(); {
 	case err == nil:
+	case errors.As(err, new(ToldError)):
+		os.Exit(1)
 	case errors.As(err, new(UsageError)):
 		fail(err, 2)
 	default:

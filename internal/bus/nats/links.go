@@ -34,6 +34,17 @@ type Certificates struct {
 
 func (c Certificates) given() bool { return c != Certificates{} }
 
+// Check refuses files that are not there, cannot be read or do not belong together.
+func (c Certificates) Check() error {
+	if _, err := c.own(); err != nil {
+		return fmt.Errorf("certificate: %w", err)
+	}
+	if _, err := c.authorities(); err != nil {
+		return fmt.Errorf("certificate: %w", err)
+	}
+	return nil
+}
+
 // keyring is what one end of a link shows, and whom it believes.
 type keyring interface {
 	own() (*tls.Certificate, error)
@@ -129,13 +140,7 @@ func (c Certificates) authorities() (*x509.CertPool, error) {
 // ringOf is the keyring of the options.
 func ringOf(opts Options) (keyring, error) {
 	if opts.Certificates.given() {
-		if _, err := opts.Certificates.own(); err != nil {
-			return nil, fmt.Errorf("certificate: %w", err)
-		}
-		if _, err := opts.Certificates.authorities(); err != nil {
-			return nil, fmt.Errorf("certificate: %w", err)
-		}
-		return opts.Certificates, nil
+		return opts.Certificates, opts.Certificates.Check()
 	}
 	if opts.Secret == "" {
 		return nil, errors.New("links need a secret, or certificates: without, whoever reaches the port could join")
