@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"os"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -27,8 +29,8 @@ func (c *userInviteCmd) Run(ctx context.Context) error {
 		return printJSON(&resp)
 	}
 	l := resp.Link
-	fmt.Printf("%s\nIt is shown this once, and holds until %s. To register: skein chat NAME --register --server %s --invite CODE\nTo revoke it: skein user uninvite %s\n",
-		l.Code, day(l.ExpiresAtMs), c.Server, l.Id)
+	fmt.Printf("%s\nIt is shown this once, and holds until %s. To register in a browser, at the address by which people reach the server: %s\nTo register in a terminal: skein chat NAME --register --server %s --invite CODE\nTo revoke it: skein user uninvite %s\n",
+		l.Code, day(l.ExpiresAtMs), page(c.Server, "/register?invite=", l.Code), c.Server, l.Id)
 	return nil
 }
 
@@ -85,6 +87,12 @@ func (c *userResetCmd) Run(ctx context.Context) error {
 	if c.JSON {
 		return printJSON(&resp)
 	}
-	fmt.Printf("%s\nIt is shown this once, and holds until %s. To set the password: skein account reset --server %s CODE\n", resp.Code, day(resp.ExpiresAtMs), c.Server)
+	fmt.Printf("%s\nIt is shown this once, and holds until %s. To set the password in a browser, at the address by which people reach the server: %s\nTo set it in a terminal: skein account reset --server %s CODE\n",
+		resp.Code, day(resp.ExpiresAtMs), page(c.Server, "/reset?code=", resp.Code), c.Server)
 	return nil
+}
+
+// page is the page of the web app that takes a code.
+func page(server, path, code string) string {
+	return strings.TrimSuffix(server, "/") + path + url.QueryEscape(code)
 }
