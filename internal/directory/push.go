@@ -177,15 +177,17 @@ func (d *DB) QueuePushes(ctx context.Context, jobs []im.PushJob, now time.Time) 
 	})
 }
 
+// pushKey is whose a work is.
+type pushKey struct {
+	session      im.SessionID
+	conversation im.ConversationID
+}
+
 // ClaimPushes returns at most limit of what is due, which nobody else gets until a time.
 // What is of ended sessions is forgotten.
-func (d *DB) ClaimPushes(ctx context.Context, now, until time.Time, limit int) (all []im.PushWork, err error) {
-	type key struct {
-		session      im.SessionID
-		conversation im.ConversationID
-	}
-	var keys []key
-	err = d.tx(ctx, func(tx *writeTx) error {
+func (d *DB) ClaimPushes(ctx context.Context, now, until time.Time, limit int) ([]im.PushWork, error) {
+	var keys []pushKey
+	err := d.tx(ctx, func(tx *writeTx) error {
 		rows, err := tx.Query(`
 			UPDATE push_jobs SET held_until = $2 WHERE (session_id, conversation) IN
 				(SELECT session_id, conversation FROM push_jobs WHERE due_at <= $1 AND held_until <= $1 ORDER BY due_at LIMIT $3)
@@ -193,13 +195,22 @@ func (d *DB) ClaimPushes(ctx context.Context, now, until time.Time, limit int) (
 		if err != nil {
 			return err
 		}
-		keys, err = scanAll(rows, func(r *sql.Rows) (k key, err error) { return k, r.Scan(&k.session, &k.conversation) })
+		keys, err = scanAll(rows, func(r *sql.Rows) (k pushKey, err error) { return k, r.Scan(&k.session, &k.conversation) })
 		return err
 	})
+	if err != nil {
+		return nil, err
+	}
+	return d.pushWorks(ctx, keys, now)
+}
+
+// pushWorks reads what was claimed. What is there no more, because the device subscribed
+// anew or another worker was done with it, is left out.
+func (d *DB) pushWorks(ctx context.Context, keys []pushKey, now time.Time) (all []im.PushWork, err error) {
 	for _, k := range keys {
 		w, err := d.pushWork(ctx, k.session, k.conversation, now)
 		if errors.Is(err, sql.ErrNoRows) {
-			err = d.DeletePushSubscription(ctx, k.session)
+			err = d.forgetEndedPush(ctx, k.session, now)
 		} else if err == nil {
 			all = append(all, w)
 		}
@@ -207,7 +218,15 @@ func (d *DB) ClaimPushes(ctx context.Context, now, until time.Time, limit int) (
 			return all, d.failed("read what is to be pushed", err)
 		}
 	}
-	return all, err
+	return all, nil
+}
+
+// forgetEndedPush forgets where a session's device was woken, if the session ended.
+func (d *DB) forgetEndedPush(ctx context.Context, session im.SessionID, now time.Time) error {
+	return d.tx(ctx, func(tx *writeTx) error {
+		_, err := tx.Exec("DELETE FROM push_subscriptions WHERE session_id = $1 AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = $1 AND s.ended_at = 0 AND s.expires_at > $2)", session, msOf(now))
+		return err
+	})
 }
 
 // ReleasePushes has what anybody holds be claimed again: whoever held it is gone.
