@@ -29,6 +29,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
@@ -198,6 +199,8 @@ func (s *Service) later(ctx context.Context, err error) error {
 	switch {
 	case err == nil || ctx.Err() != nil:
 		return ctx.Err()
+	case errors.Is(err, im.ErrJournalDamaged): // who reads it is told; others' links do not wait for it
+		return nil
 	case im.ForNow(err) || im.CodeOf(err) == im.CodeUnknown || im.CodeOf(err) == im.CodeInternal:
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"image"
 	"image/png"
 	"io"
@@ -182,6 +183,12 @@ func TestWhatFails(t *testing.T) {
 		}
 	}
 	s, m := serviceFor(t, &now)
+	m.wants[1] = site + "/tea"
+	m.fail = func(uint64) error { return fmt.Errorf("read: %w", im.ErrJournalDamaged) }
+	if err := s.Handle(t.Context(), []im.Entry{entry(1, now)}); err != nil {
+		t.Errorf("what is damaged comes again, and all others wait for it: %v", err)
+	}
+	s, m = serviceFor(t, &now)
 	m.wants[1] = site + "/tea"
 	var tried []string
 	m.fail = func(uint64) error { tried = append(tried, "x"); return im.Errorf(im.CodeNotFound, "media") }

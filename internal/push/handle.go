@@ -159,16 +159,20 @@ func peers(c im.ConversationID, all []fresh) (us []im.UserID) {
 
 // jobs are those of targets who have not received what they want to be woken for.
 func (s *Service) jobs(ctx context.Context, targets []im.PushTarget, in map[im.ConversationID][]fresh, now time.Time) ([]im.PushJob, error) {
-	keys, marks := make([]im.MarkKey, len(targets)), make([]im.Mark, len(targets))
+	keys := make([]im.MarkKey, len(targets))
 	for i, t := range targets {
 		keys[i] = im.MarkKey{User: t.User, Conversation: t.Conversation}
 	}
-	if err := s.o.Marks.Marks(ctx, keys, marks, true); err != nil {
+	marks, err := s.marks(ctx, keys, true)
+	if err != nil {
 		return nil, err
 	}
 	var jobs []im.PushJob
 	for i := range targets {
 		t := &targets[i]
+		if marks[i] == nil {
+			continue // whoever reads it is told
+		}
 		mine, err := entrycodec.MyState(marks[i].Mine, t.Conversation)
 		if err != nil {
 			continue // whoever reads it is told

@@ -40,7 +40,7 @@
 //
 // Goroutines: one, from Start to Close, that looks for work every second, and at most
 // parallel more while it sends. Locks: identity.mu around the keys, held during a read of
-// the store; Service.mu around one flag.
+// the store; Service.mu around one flag; services.mu around a map operation.
 package push
 
 import (
@@ -60,6 +60,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/skein-im/skein/internal/cache"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/outward"
 )
@@ -143,6 +144,8 @@ type Service struct {
 	judge   *outward.Judge
 	client  *http.Client
 	metrics *metrics
+	// services are those that are asked.
+	services services
 
 	mu    sync.Mutex
 	some  bool      // a device can be woken, as was found at
@@ -170,6 +173,8 @@ func New(o Options) *Service {
 		keys:  &identity{store: o.Keys, sealKey: o.SealKey, contact: o.Contact, random: o.Random, now: o.Now, tokens: newTokens()},
 		judge: &outward.Judge{Allow: o.Allow, Deny: o.Deny, Ports: []uint16{443}, Denied: "push.deny"},
 		wake:  make(chan struct{}, 1),
+
+		services: services{known: cache.New[string, *asked](mostServices)},
 	}
 	if s.client = o.Client; s.client == nil {
 		s.client = newClient(s.judge)

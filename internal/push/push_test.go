@@ -43,6 +43,8 @@ type world struct {
 	marks    map[im.MarkKey]im.Mark
 	browsers map[string]*pushtest.Browser
 	read     int // how many pushes the test has looked at
+	// damaged are conversations, and marks, of which something stored is damaged.
+	damaged map[any]bool
 	// broken fails a step of the queue.
 	broken func(step im.PushStep) error
 }
@@ -166,6 +168,9 @@ func (w *world) Marks(_ context.Context, keys []im.MarkKey, out []im.Mark, _ boo
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i, k := range keys {
+		if w.damaged[k] {
+			return fmt.Errorf("read: %w", im.ErrJournalDamaged)
+		}
 		out[i] = w.marks[k]
 	}
 	return nil
@@ -176,6 +181,9 @@ func (w *world) Shown(_ context.Context, from im.Actor, c im.ConversationID, seq
 	defer w.mu.Unlock()
 	if from.User == "" {
 		return nil, errors.New("nobody asks")
+	}
+	if w.damaged[c] {
+		return nil, fmt.Errorf("read: %w", im.ErrJournalDamaged)
 	}
 	for _, seq := range seqs {
 		if seq <= uint64(len(w.entries[c])) && !w.entries[c][seq-1].Recalled {

@@ -69,6 +69,17 @@ func (s *Service) send(ctx context.Context, w *im.PushWork, payload []byte, urge
 	if err != nil {
 		return err
 	}
+	to := s.services.enter(u.Host, s.o.Now())
+	if to == nil {
+		return errSilent
+	}
+	err = s.ask(ctx, w, body, authorization, urgency)
+	s.services.leave(to, s.o.Now(), err)
+	return err
+}
+
+// ask gives a body to the push service of a device.
+func (s *Service) ask(ctx context.Context, w *im.PushWork, body []byte, authorization, urgency string) error {
 	ctx, cancel := context.WithTimeout(ctx, one)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.Endpoint, bytes.NewReader(body))

@@ -62,7 +62,7 @@ func (s *Service) nudge() {
 }
 
 // Look does all that is due, and what becomes so meanwhile. A push service that does not
-// answer keeps one place of parallel, not the others.
+// answer keeps mostSilent places of parallel, not the others.
 func (s *Service) Look(ctx context.Context) error {
 	t := time.NewTicker(lookEvery)
 	defer t.Stop()
@@ -103,22 +103,52 @@ func (s *Service) begin(ctx context.Context, most int, done chan<- error) (int, 
 	if err != nil || len(all) == 0 {
 		return 0, err
 	}
-	keys, marks := make([]im.MarkKey, len(all)), make([]im.Mark, len(all))
+	keys := make([]im.MarkKey, len(all))
 	for i := range all {
 		keys[i] = im.MarkKey{User: all[i].User, Conversation: all[i].Conversation}
 	}
-	if err := s.o.Marks.Marks(asking, keys, marks, false); err != nil {
+	marks, err := s.marks(asking, keys, false)
+	if err != nil {
 		return 0, err
 	}
 	for i := range all {
-		go func() { done <- s.do(ctx, &all[i], &marks[i]) }()
+		go func() { done <- s.do(ctx, &all[i], marks[i]) }()
 	}
 	return len(all), nil
+}
+
+// marks reads marks. One that is damaged is nil, and the others are as they are: whom it is
+// of is not woken there, and nobody else waits for it.
+func (s *Service) marks(ctx context.Context, keys []im.MarkKey, recent bool) ([]*im.Mark, error) {
+	read := make([]im.Mark, len(keys))
+	err := s.o.Marks.Marks(ctx, keys, read, recent)
+	switch {
+	case err == nil:
+		out := make([]*im.Mark, len(keys))
+		for i := range read {
+			out[i] = &read[i]
+		}
+		return out, nil
+	case !errors.Is(err, im.ErrJournalDamaged):
+		return nil, err
+	case len(keys) == 1:
+		return []*im.Mark{nil}, nil
+	}
+	half := len(keys) / 2
+	first, err := s.marks(ctx, keys[:half], recent)
+	if err != nil {
+		return nil, err
+	}
+	second, err := s.marks(ctx, keys[half:], recent)
+	return append(first, second...), err
 }
 
 // do works on what was claimed, and notes what became of it.
 func (s *Service) do(ctx context.Context, w *im.PushWork, m *im.Mark) error {
 	o, err := s.one(ctx, w, m)
+	if errors.Is(err, im.ErrJournalDamaged) { // it is not to be looked at for ever; who reads it is told
+		o, err = im.PushOutcome{Step: im.PushDone}, nil
+	}
 	if err != nil || ctx.Err() != nil {
 		return errors.Join(err, ctx.Err())
 	}
@@ -137,6 +167,9 @@ func (s *Service) one(ctx context.Context, w *im.PushWork, m *im.Mark) (o im.Pus
 			o, err = im.PushOutcome{Step: im.PushDone}, nil
 		}
 	}()
+	if m == nil {
+		return o, im.ErrJournalDamaged
+	}
 	told, err := s.toTell(ctx, w, m)
 	switch {
 	case err == nil:
@@ -283,7 +316,7 @@ func (s *Service) outcome(ctx context.Context, w *im.PushWork, err error, done s
 	s.o.Logger.Debug("push: tried again later", "service", hostOf(w.Endpoint), "err", err)
 	after := min(retryLeast<<min(w.Tries, 20), retryMost)
 	if answer != nil {
-		after = max(after, min(answer.after, retryMost))
+		after = max(after, min(answer.after, s.o.TTL))
 	}
 	return im.PushOutcome{Step: im.PushAgain, At: now.Add(after)}
 }

@@ -38,6 +38,16 @@ var pushes = []Mutant{
 		Package: "internal/push", Test: "TestTwoNodes",
 	},
 	{
+		Name: "one-damaged-mark-stops-all-pushes", Breaks: "what is damaged of one user keeps nobody else from being woken",
+		Hunks:   []Hunk{{"internal/push/work.go", "		return []*im.Mark{nil}, nil\n", "		return nil, err\n"}},
+		Package: "internal/push", Test: "TestDamagedStopsNobodyElse",
+	},
+	{
+		Name: "silent-service-keeps-all-places", Breaks: "a push service that does not answer keeps the devices of others waiting no longer",
+		Hunks:   []Hunk{{"internal/push/services.go", "	a.silent = now.Add(silentTime)\n", ""}},
+		Package: "internal/push", Test: "TestSilentServiceLeavesPlaces",
+	},
+	{
 		Name: "claimed-is-lost", Breaks: "what a killed node held is done by the next one",
 		Hunks:   []Hunk{{"internal/directory/push.go", "UPDATE push_jobs SET held_until = $2 WHERE", "UPDATE push_jobs SET held_until = $2 + 999999999 WHERE"}},
 		Package: "internal/push", Test: "TestKilledBetweenSteps",
