@@ -170,7 +170,7 @@ type Media struct {
 	Store          string   `toml:"store" doc:"Where uploads are kept: a directory (a relative one is in data; of many nodes one that they share), or s3://BUCKET/PREFIX?endpoint=URL&region=NAME, with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. off: no uploads are taken. Empty: media in data with the embedded store, otherwise off."`
 	MaxBytes       Size     `toml:"max_bytes" doc:"The longest upload."`
 	MaxPixels      int      `toml:"max_pixels" doc:"Pixels that a picture may have; more are refused before they are decoded."`
-	PictureMemory  Size     `toml:"picture_memory" doc:"Memory that all pictures may take that are looked at at a time, some 12 bytes a pixel; others wait."`
+	PictureMemory  Size     `toml:"picture_memory" doc:"Memory that all pictures may take that are looked at at a time, some 12 bytes a pixel, 28 of a progressive JPEG; others wait."`
 	UserBytes      Size     `toml:"user_bytes" doc:"Bytes of all uploads of a user that are kept; 0: no limit."`
 	UploadsPerHour int      `toml:"uploads_per_hour" doc:"Uploads that a user may begin in an hour; 0: no limit."`
 	UploadTime     Duration `toml:"upload_time" doc:"How long an upload may be incomplete before it is thrown away."`

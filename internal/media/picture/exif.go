@@ -18,6 +18,22 @@ func orientation(file []byte) int {
 	return 1
 }
 
+// progressive tells that a JPEG comes in several scans. One whose parts cannot be read is
+// taken for one.
+func progressive(file []byte) bool {
+	for at := 2; at+4 <= len(file) && file[at] == 0xff; {
+		switch marker := file[at+1]; {
+		case marker == 0xff: // fills
+			at++
+			continue
+		case marker == 0xc0, marker == 0xc1:
+			return false
+		}
+		at += 2 + int(binary.BigEndian.Uint16(file[at+2:]))
+	}
+	return true
+}
+
 // tiffOrientation reads the tag 0x0112 of the first directory.
 func tiffOrientation(b []byte) int {
 	if len(b) < 8 {

@@ -139,13 +139,22 @@ func (m *Maker) Make(ctx context.Context, mime string, r io.Reader, size int64) 
 		return nil, err
 	}
 	defer m.turns.Release(1)
-	// What is decoded, turned and written again, at 8 bytes a pixel.
-	need := min(m.forMaking, size+12*int64(width)*int64(height))
+	need := min(m.forMaking, size+perPixel(mime, file)*int64(width)*int64(height))
 	if err := m.work.Acquire(ctx, need); err != nil {
 		return nil, err
 	}
 	defer m.work.Release(need)
 	return made(mime, file)
+}
+
+// perPixel is how many bytes a pixel takes while a picture is decoded, turned and written
+// again, at 8 bytes each. Of a progressive JPEG the decoder keeps what all its scans say, 4
+// bytes for each component, beside the picture.
+func perPixel(mime string, file []byte) int64 {
+	if mime == "image/jpeg" && progressive(file) {
+		return 12 + 4*4
+	}
+	return 12
 }
 
 // bounds are a picture's, without decoding it.
@@ -211,6 +220,12 @@ func asJPEG(img image.Image, q int) ([]byte, error) {
 	return b.Bytes(), err
 }
 
+// longSide is how long a side is at most of a picture that is made small with the weights of
+// all its pixels. These, and what lies between the two directions, are kept for a whole row
+// or column: of one that is a pixel wide and as long as may be, a file of some KiB, they are
+// gigabytes. A JPEG has no longer sides.
+const longSide = 1 << 16
+
 // shrink makes a picture at most side wide and high, on white where it is transparent.
 func shrink(img image.Image) *image.RGBA {
 	w, h := img.Bounds().Dx(), img.Bounds().Dy()
@@ -219,7 +234,11 @@ func shrink(img image.Image) *image.RGBA {
 	}
 	small := image.NewRGBA(image.Rect(0, 0, w, h))
 	draw.Draw(small, small.Bounds(), image.White, image.Point{}, draw.Src)
-	draw.BiLinear.Scale(small, small.Bounds(), img, img.Bounds(), draw.Over, nil)
+	scaler := draw.Scaler(draw.BiLinear)
+	if longest := max(img.Bounds().Dx(), img.Bounds().Dy()); longest > longSide {
+		scaler = draw.ApproxBiLinear
+	}
+	scaler.Scale(small, small.Bounds(), img, img.Bounds(), draw.Over, nil)
 	return small
 }
 

@@ -231,7 +231,7 @@ func TestWebP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	frame := append(make([]byte, 16), part...)
+	frame := appendChunk(append(make([]byte, 16), part...), "EXIF", []byte("13.4050 E"))
 	body := appendChunk(nil, "VP8X", []byte{webpAnimated | webpEXIF | webpXMP, 0, 0, 0, 0, 0, 0, 0, 0, 0})
 	body = appendChunk(body, "ANIM", make([]byte, 6))
 	body = appendChunk(appendChunk(body, "ANMF", frame), "ANMF", frame)
@@ -240,7 +240,7 @@ func TestWebP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, left := range []string{"EXIF", "52.5", "XMP", "who", "behind"} {
+	for _, left := range []string{"EXIF", "52.5", "13.4", "XMP", "who", "behind"} {
 		if bytes.Contains(made.Body, []byte(left)) {
 			t.Errorf("%q is left", left)
 		}

@@ -125,12 +125,14 @@ func cleanWebP(file []byte) (clean, first []byte, err error) {
 			animated = body[0]&webpAnimated != 0
 			body = append([]byte{body[0] &^ (webpXMP | webpEXIF)}, body[1:]...)
 		case "ANMF":
-			if still == nil {
-				still, err = frame(body)
-				if err != nil {
-					return err
-				}
+			parts, alpha, err := frame(body)
+			if err != nil {
+				return err
 			}
+			if still == nil {
+				still = alone(body, parts, alpha)
+			}
+			body = append(bytes.Clone(body[:16]), parts...)
 		case "VP8 ", "VP8L", "ALPH", "ANIM", "ICCP":
 		default:
 			return nil
@@ -150,14 +152,13 @@ func cleanWebP(file []byte) (clean, first []byte, err error) {
 	return clean, still, nil
 }
 
-// frame is a picture of an animation, as a WebP of its own.
-func frame(body []byte) ([]byte, error) {
+// frame is what of a picture of an animation is the picture, and whether that has
+// transparent parts.
+func frame(body []byte) (parts []byte, alpha bool, err error) {
 	if len(body) < 16 {
-		return nil, errWebP
+		return nil, false, errWebP
 	}
-	var out []byte
-	alpha := false
-	err := chunks(body[16:], func(name string, part []byte) error {
+	err = chunks(body[16:], func(name string, part []byte) error {
 		switch name {
 		case "ALPH":
 			alpha = true
@@ -165,12 +166,17 @@ func frame(body []byte) ([]byte, error) {
 		default:
 			return nil
 		}
-		out = appendChunk(out, name, part)
+		parts = appendChunk(parts, name, part)
 		return nil
 	})
-	if alpha {
-		head := append([]byte{webpAlpha, 0, 0, 0}, body[6:12]...)
-		out = append(appendChunk(nil, "VP8X", head), out...)
+	return parts, alpha, err
+}
+
+// alone is a picture of an animation as a WebP of its own.
+func alone(body, parts []byte, alpha bool) []byte {
+	if !alpha {
+		return riff(parts)
 	}
-	return riff(out), err
+	head := append([]byte{webpAlpha, 0, 0, 0}, body[6:12]...)
+	return riff(append(appendChunk(nil, "VP8X", head), parts...))
 }
