@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha1"
 	"errors"
+	"fmt"
 	"image"
 	"image/png"
 	"io"
@@ -38,6 +39,7 @@ type world struct {
 type said struct {
 	mu       sync.Mutex
 	messages map[im.MessageID]message
+	damaged  im.ConversationID
 }
 
 type message struct {
@@ -61,6 +63,9 @@ func (s *said) MediaOf(_ context.Context, u im.UserID, c im.ConversationID, seq 
 func (s *said) NamesMedia(_ context.Context, n im.MediaName) (bool, uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if n.Conversation == s.damaged {
+		return false, 0, fmt.Errorf("read: %w", im.ErrJournalDamaged)
+	}
 	m, ok := s.messages[n.ID]
 	return ok && m.c == n.Conversation && slices.Contains(m.media, n.Media), m.seq, nil
 }
@@ -259,6 +264,76 @@ func TestSmallRequests(t *testing.T) {
 	u, err = s.Write(t.Context(), "ann", u.ID, u.Received, bytes.NewReader(content[leastPiece:]), nil)
 	if err != nil || !u.Ready {
 		t.Errorf("%v, %+v", err, u)
+	}
+}
+
+// A request brings at least that much as a whole: where its last piece begins is nothing to
+// who sends it.
+func TestRequestsAreCountedAsWholes(t *testing.T) {
+	w := newWorld(t)
+	s := w.service()
+	content := pattern(2*pieceBytes + 100_000)
+	for _, checked := range []bool{false, true} {
+		u, err := s.Begin(t.Context(), "ann", int64(len(content)), im.MediaFacts{})
+		w.ok(err)
+		for _, n := range []int{pieceBytes + 5, pieceBytes + leastPiece - 1, len(content)} {
+			part := content[u.Received:min(len(content), int(u.Received)+n)]
+			var sum *Sum
+			if checked {
+				want := sha1.Sum(part)
+				sum = &Sum{Hash: sha1.New(), Want: want[:]}
+			}
+			at := u.Received
+			u, err = s.Write(t.Context(), "ann", u.ID, at, bytes.NewReader(part), sum)
+			w.ok(err)
+			if u.Received != at+int64(len(part)) {
+				t.Fatalf("of %d bytes at %d %d are kept", len(part), at, u.Received-at)
+			}
+		}
+		if !u.Ready || !bytes.Equal(w.content(s, u), content) {
+			t.Error("another content")
+		}
+	}
+}
+
+// narrow is a place with room for so much.
+type narrow struct {
+	Store
+	free uint64
+}
+
+func (n *narrow) Free(context.Context) (uint64, error) { return n.free, nil }
+
+// Uploads that were begun while there was room fill nothing that is to stay free: each part
+// is taken when there is room for it, and goes on when there is again.
+func TestRoomIsLookedForAgain(t *testing.T) {
+	w := newWorld(t)
+	place := &narrow{Store: w.store, free: 1 << 40}
+	w.store = place
+	o := w.options()
+	o.MinFree = 1 << 20
+	s := New(o)
+	for what, content := range map[string][]byte{"bytes": pattern(pieceBytes + 300_000), "picture": somePicture(t)} {
+		place.free = 1 << 40
+		u, err := s.Begin(t.Context(), "ann", int64(len(content)), im.MediaFacts{})
+		w.ok(err)
+		send := func(free uint64) error {
+			place.free = free
+			u, err = s.Write(t.Context(), "ann", u.ID, u.Received, bytes.NewReader(content[u.Received:]), nil)
+			return err
+		}
+		first := min(u.Size, pieceBytes)
+		w.code(what+": no room for a piece", send(uint64(o.MinFree+first-1)), im.CodeStorageFull)
+		if u.Received != 0 {
+			t.Errorf("%s: %d bytes are kept", what, u.Received)
+		}
+		for range 2 { // the second time all of it was received
+			w.code(what+": no room for all of it", send(uint64(o.MinFree+first)), im.CodeStorageFull)
+		}
+		w.ok(send(1 << 40))
+		if !u.Ready {
+			t.Errorf("%s: %+v", what, u)
+		}
 	}
 }
 

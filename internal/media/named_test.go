@@ -1,6 +1,7 @@
 package media
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -147,4 +148,36 @@ func TestThrownAway(t *testing.T) {
 	if left := w.blobs(); len(left) != 2 {
 		t.Errorf("%v", left)
 	}
+}
+
+// Of a conversation that is damaged nobody can tell what names uploads: those stay, and it is
+// told. However many they are, what others do not name any more is thrown away.
+func TestDamagedConversationHoldsItsOwnAlone(t *testing.T) {
+	w := newWorld(t)
+	s := w.service()
+	kept, spent := w.up(s, "ann", []byte("in a damaged conversation")), w.up(s, "ann", []byte("taken back"))
+	w.said.damaged = "grp:damaged"
+	for n := range page + 50 {
+		name := im.MediaName{Conversation: w.said.damaged, Sender: "ann", ID: im.NewMessageID(w.now, [10]byte{8: byte(n), 9: byte(n >> 8)})}
+		_, err := s.Name(t.Context(), name, []string{kept.ID}, false)
+		w.ok(err)
+	}
+	w.now = w.now.Add(time.Minute)
+	delete(w.said.messages, w.say(s, "ann", 1, nil, spent.ID).ID)
+	told := 0
+	for range 3 {
+		w.now = w.now.Add(unnamedTime + checkAfter)
+		if err := s.Sweep(t.Context()); errors.Is(err, im.ErrJournalDamaged) {
+			told++
+		} else {
+			w.ok(err)
+		}
+	}
+	if told != 3 {
+		t.Errorf("told %d times, want 3", told)
+	}
+	_, err := w.db.Upload(t.Context(), spent.ID)
+	w.code("what nothing names", err, im.CodeNotFound)
+	_, err = w.db.Upload(t.Context(), kept.ID)
+	w.ok(err)
 }

@@ -22,18 +22,16 @@ func (s *Service) KeepSmall(ctx context.Context, file []byte) (id string, err er
 		return "", err
 	}
 	small := made.Thumbnail
-	free, err := s.o.Store.Free(ctx)
-	if err != nil {
-		return "", failed(err)
-	}
-	if free < uint64(2*int64(len(small))+s.o.MinFree) {
-		return "", im.Errorf(im.CodeStorageFull, "the server has no room for this")
+	if err := s.room(ctx, 2*int64(len(small))); err != nil {
+		return "", err
 	}
 	now := s.o.Now()
 	u := im.Upload{ID: newID(), Owner: im.ServerUploads, Size: int64(len(small)), Created: now, Expires: now.Add(s.o.UploadTime)}
 	if err := s.o.Uploads.CreateUpload(ctx, u, im.MediaQuota{Open: math.MaxInt}); err != nil {
 		return "", err
 	}
-	_, err = s.Write(ctx, im.ServerUploads, u.ID, 0, bytes.NewReader(small), nil)
-	return u.ID, err
+	if _, err = s.Write(ctx, im.ServerUploads, u.ID, 0, bytes.NewReader(small), nil); err != nil {
+		return "", err // nothing can name what is not complete
+	}
+	return u.ID, nil
 }

@@ -2,11 +2,14 @@ package media
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
 	"image"
 	"image/png"
+	"io"
+	"syscall"
 	"testing"
 	"time"
 
@@ -47,4 +50,33 @@ func TestKeepSmall(t *testing.T) {
 	if _, err := w.db.Upload(t.Context(), id); im.CodeOf(err) != im.CodeNotFound {
 		t.Error("it is kept though nothing names it:", err)
 	}
+}
+
+// full is a place without room.
+type full struct{ Store }
+
+func (full) Put(context.Context, string, io.Reader) (int64, error) { return 0, syscall.ENOSPC }
+
+// What could not be kept has no id: a message that named it would be refused with it.
+func TestSmallThatIsNotKept(t *testing.T) {
+	w := newWorld(t)
+	w.store = full{w.store}
+	id, err := w.service().KeepSmall(t.Context(), somePicture(t))
+	if w.code("without room", err, im.CodeStorageFull); id != "" {
+		t.Errorf("it is %q", id)
+	}
+}
+
+// What the server wrote itself is not shown to the scanner, and waits for none.
+func TestSmallIsNotScanned(t *testing.T) {
+	w := newWorld(t)
+	fake, s := w.scanner()
+	fake.Close()
+	id, err := s.KeepSmall(t.Context(), somePicture(t))
+	w.ok(err)
+	u, err := w.db.Upload(t.Context(), id)
+	if w.ok(err); !u.Ready {
+		t.Errorf("%+v", u)
+	}
+	w.scans(s, 0, 0, 0)
 }

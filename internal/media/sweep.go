@@ -44,14 +44,16 @@ func (s *Service) Sweep(ctx context.Context) error {
 }
 
 // settle asks the journal which messages name uploads. Of those of which it cannot tell it
-// is asked again.
+// is asked again: of what is damaged later, because that stands before all others otherwise,
+// and nothing behind it would ever be thrown away.
 func (s *Service) settle(ctx context.Context) error {
+	var failed error
 	for {
 		due, err := s.o.Names.DueNames(ctx, s.o.Now(), page)
 		if err != nil {
-			return err
+			return errors.Join(failed, err)
 		}
-		var failed error
+		stays := false // something is due as before
 		for _, n := range due {
 			names, _, err := s.o.Messages.NamesMedia(ctx, n)
 			if err == nil && !names {
@@ -66,12 +68,21 @@ func (s *Service) settle(ctx context.Context) error {
 			}
 			if err != nil {
 				failed = fmt.Errorf("a message of %s in %s: %w", n.Sender, n.Conversation, err)
+				if ofOne(err) {
+					err = s.o.Names.SettleName(ctx, n, true, s.o.Now().Add(checkAfter))
+				}
+				stays = stays || err != nil
 			}
 		}
-		if failed != nil || len(due) < page {
+		if stays || len(due) < page {
 			return failed
 		}
 	}
+}
+
+// ofOne tells that an error is about one message, and says nothing of others.
+func ofOne(err error) bool {
+	return errors.Is(err, im.ErrJournalDamaged) || im.CodeOf(err) == im.CodeInternal
 }
 
 // expire throws away uploads whose time is over.

@@ -34,21 +34,31 @@ func (s *Service) Begin(ctx context.Context, owner im.UserID, size int64, f im.M
 	if err := s.reaches(ctx); err != nil {
 		return im.Upload{}, err
 	}
-	free, err := s.o.Store.Free(ctx)
-	if err != nil {
-		return im.Upload{}, failed(err)
-	}
 	// The pieces and what is made of them lie there at the same time.
-	if need := uint64(2*size + s.o.MinFree); free < need {
-		return im.Upload{}, im.Errorf(im.CodeStorageFull, "the server has no room for this")
+	if err := s.room(ctx, 2*size); err != nil {
+		return im.Upload{}, err
 	}
 	now := s.o.Now()
 	u := im.Upload{ID: newID(), Owner: owner, Size: size, MediaFacts: f, Created: now, Expires: now.Add(s.o.UploadTime)}
-	err = s.o.Uploads.CreateUpload(ctx, u, s.o.Quota)
+	err := s.o.Uploads.CreateUpload(ctx, u, s.o.Quota)
 	if err == nil {
 		s.m.begun.Inc()
 	}
 	return u, err
+}
+
+// room refuses what there is no room for beside what stays free. It is asked for whenever
+// something is written, as others that began when there was room write as well; the journal
+// may be on the same disk, and takes no messages below that.
+func (s *Service) room(ctx context.Context, bytes int64) error {
+	free, err := s.o.Store.Free(ctx)
+	if err != nil {
+		return failed(err)
+	}
+	if free < uint64(bytes+s.o.MinFree) {
+		return im.Errorf(im.CodeStorageFull, "the server has no room for this")
+	}
+	return nil
 }
 
 // Of returns an upload of a user's own. One of which all was received is looked at first,
@@ -162,7 +172,11 @@ func (s *Service) receive(ctx context.Context, u *im.Upload, r io.Reader, sum *S
 	from := &source{r: r}
 	var held []im.MediaPiece // with a sum: those that wait for it
 	for at := u.Received; at < u.Size && from.err == nil; {
-		p, err := s.piece(ctx, from, at, u.Size-at)
+		least := int64(leastPiece)
+		if at > u.Received {
+			least = 1 // the request brought a whole piece before
+		}
+		p, err := s.piece(ctx, from, at, u.Size-at, least)
 		if err != nil {
 			return n, err
 		}
@@ -206,16 +220,20 @@ func more(r io.Reader) bool {
 }
 
 // piece keeps the next bytes, at most most of them. They are trash until something has
-// them. Its Size is 0 if nothing came that is worth it.
-func (s *Service) piece(ctx context.Context, from *source, at, most int64) (im.MediaPiece, error) {
+// them. Its Size is 0 if nothing came that is worth it. A request that ends, and was not cut
+// off, brings at least least of them.
+func (s *Service) piece(ctx context.Context, from *source, at, most, least int64) (im.MediaPiece, error) {
 	// Not even an empty file for a request that brings nothing.
 	first := make([]byte, min(leastPiece, most))
 	got, _ := io.ReadFull(from, first)
 	switch {
 	case got == 0 || got < len(first) && !errors.Is(from.err, io.EOF):
 		return im.MediaPiece{}, nil
-	case got < len(first): // each piece is a file, and a row
+	case int64(got) < min(least, most): // each piece is a file, and a row
 		return im.MediaPiece{}, im.Wrong("size", "of a request must be at least %d bytes, or all that are missing", leastPiece)
+	}
+	if err := s.room(ctx, min(pieceBytes, most)); err != nil {
+		return im.MediaPiece{}, err
 	}
 	p := im.MediaPiece{Start: at, Blob: newBlob("piece")}
 	n, err := s.keep(ctx, p.Blob, io.LimitReader(io.MultiReader(bytes.NewReader(first[:got]), from), min(pieceBytes, most)))
@@ -318,6 +336,9 @@ func (s *Service) look(ctx context.Context, u *im.Upload, pieces []im.MediaPiece
 	if _, err := io.Copy(io.Discard, summed); err != nil || read.err != nil || read.n != u.Size {
 		return cmp.Or(read.err, errors.Join(err, io.ErrUnexpectedEOF))
 	}
+	if err := s.room(ctx, u.Size); err != nil {
+		return err
+	}
 	u.Hash = hex.EncodeToString(sum.Sum(nil))
 	u.Blob = newBlob(u.Hash)
 	again := &joined{ctx: ctx, store: s.o.Store, pieces: pieces}
@@ -344,6 +365,9 @@ func (s *Service) lookAtPicture(ctx context.Context, u *im.Upload, r io.Reader) 
 	defer s.m.picture()()
 	made, err := s.o.Pictures.Make(ctx, u.MIME, r, u.Size)
 	if err != nil {
+		return err
+	}
+	if err := s.room(ctx, int64(len(made.Body)+len(made.Thumbnail))); err != nil {
 		return err
 	}
 	sum := sha256.Sum256(made.Body)

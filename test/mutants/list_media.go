@@ -43,6 +43,16 @@ var media = []Mutant{
 		Package: "internal/media/picture", Test: "TestBombs",
 	},
 	{
+		Name: "long-picture-takes-gigabytes", Breaks: "a picture is made small within the memory that it waited for",
+		Hunks:   []Hunk{{"internal/media/picture/picture.go", "longest > longSide {", "longest < 0 {"}},
+		Package: "internal/media/picture", Test: "TestLongPictures",
+	},
+	{
+		Name: "uploads-fill-the-disk", Breaks: "what is to stay free stays free, however many uploads go on",
+		Hunks:   []Hunk{{"internal/media/upload.go", "if err := s.room(ctx, min(pieceBytes, most)); err != nil {", "if err := ctx.Err(); err != nil {"}},
+		Package: "internal/media", Test: "TestRoomIsLookedForAgain",
+	},
+	{
 		Name: "orientation-is-lost", Breaks: "a picture is put upright",
 		Hunks:   []Hunk{{"internal/media/picture/picture.go", "img = turn(img, orientation(file))", "img = turn(img, 1)"}},
 		Package: "internal/media/picture", Test: "TestOrientation",

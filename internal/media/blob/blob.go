@@ -10,7 +10,8 @@
 //
 // Invariants:
 //   - a blob is durable, whole, when Put returns nil; before, and when it fails, there is
-//     none under the name (what a killed process leaves is removed a day later, Open);
+//     none under the name (what a killed process leaves on its way is removed an hour
+//     later, also in the spool of a bucket);
 //   - no name leaves the place: whatever is not of the form is refused.
 package blob
 
@@ -65,7 +66,11 @@ func Open(place, spool string) (Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("blob: %w", err)
 	}
-	return &inBucket{b, spool}, nil
+	s, err := newInBucket(b, spool)
+	if err != nil {
+		return nil, fmt.Errorf("blob: %w", err)
+	}
+	return s, nil
 }
 
 // Check tells whether a place can be one, without opening it.

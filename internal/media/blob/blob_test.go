@@ -192,6 +192,28 @@ func TestLeftOver(t *testing.T) {
 	expect("written to later")
 }
 
+// What a killed process left on its way to a bucket is removed, too; what others have in the
+// same directory stays.
+func TestLeftOverOnItsWay(t *testing.T) {
+	spool := t.TempDir()
+	for name, age := range map[string]time.Duration{"media-old": incomingTime + time.Minute, "media-young": incomingTime / 2, "import-old": 100 * incomingTime} {
+		file := filepath.Join(spool, name)
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(file, time.Now().Add(-age), time.Now().Add(-age)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := Open("s3://b/x?region=eu&endpoint=http://127.0.0.1:9", spool); err != nil {
+		t.Fatal(err)
+	}
+	left, err := os.ReadDir(spool)
+	if err != nil || len(left) != 2 || left[0].Name() != "import-old" || left[1].Name() != "media-young" {
+		t.Errorf("left are %v, %v", left, err)
+	}
+}
+
 // What cannot be a place is refused with what is wrong.
 func TestPlaces(t *testing.T) {
 	for place, want := range map[string]string{

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 	"time"
 
 	"github.com/skein-im/skein/internal/platform"
@@ -15,47 +14,21 @@ import (
 
 // dir keeps blobs as files below a path.
 type dir struct {
-	root  string
-	now   func() time.Time
-	swept atomic.Int64 // when incoming was, Unix time
+	root string
+	left leftovers
 }
 
-// Files on their way have names of their own in incoming. What a process that died left
-// there is removed when nobody has written to it for incomingTime, at the next start or the
-// next writing that is sweepEvery after the last time.
-const (
-	incoming     = "incoming"
-	incomingTime = time.Hour
-	sweepEvery   = 10 * time.Minute
-)
+// incoming is where files on their way have names of their own.
+const incoming = "incoming"
 
 func openDir(root string) (Store, error) { return newDir(root, time.Now) }
 
 func newDir(root string, now func() time.Time) (*dir, error) {
-	d := &dir{root: root, now: now}
-	if err := platform.MkdirAllSync(filepath.Join(root, incoming)); err != nil {
+	d := &dir{root: root, left: leftovers{dir: filepath.Join(root, incoming), begin: "new-", now: now}}
+	if err := platform.MkdirAllSync(d.left.dir); err != nil {
 		return nil, err
 	}
-	return d, d.sweep()
-}
-
-// sweep removes what others left on its way.
-func (d *dir) sweep() error {
-	d.swept.Store(d.now().Unix())
-	left, err := os.ReadDir(filepath.Join(d.root, incoming))
-	if err != nil {
-		return err
-	}
-	for _, e := range left {
-		info, err := e.Info()
-		if err != nil || d.now().Sub(info.ModTime()) < incomingTime {
-			continue // gone, or somebody is at it
-		}
-		if err := os.Remove(filepath.Join(d.root, incoming, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
+	return d, d.left.sweep()
 }
 
 func (d *dir) Put(ctx context.Context, name string, r io.Reader) (n int64, err error) {
@@ -67,12 +40,7 @@ func (d *dir) Put(ctx context.Context, name string, r io.Reader) (n int64, err e
 	if err := platform.MkdirAllSync(filepath.Dir(file)); err != nil {
 		return 0, err
 	}
-	if last := d.swept.Load(); d.now().Unix()-last >= int64(sweepEvery/time.Second) && d.swept.CompareAndSwap(last, d.now().Unix()) {
-		if err := d.sweep(); err != nil {
-			return 0, err
-		}
-	}
-	f, err := os.CreateTemp(filepath.Join(d.root, incoming), "new-*") // 0600
+	f, err := d.left.create()
 	if err != nil {
 		return 0, err
 	}

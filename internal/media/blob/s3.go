@@ -5,14 +5,21 @@ import (
 	"errors"
 	"io"
 	"os"
+	"time"
 
 	"github.com/skein-im/skein/internal/bucket"
 )
 
 // inBucket keeps blobs as objects of an S3-compatible store.
 type inBucket struct {
-	b     *bucket.Bucket
-	spool string
+	b    *bucket.Bucket
+	left leftovers
+}
+
+// newInBucket has what is on its way in spool.
+func newInBucket(b *bucket.Bucket, spool string) (*inBucket, error) {
+	s := &inBucket{b: b, left: leftovers{dir: spool, begin: "media-", now: time.Now}}
+	return s, s.left.sweep()
 }
 
 // Put has all of it in a file first: what comes slowly holds no memory, and what fails on
@@ -22,7 +29,7 @@ func (s *inBucket) Put(ctx context.Context, name string, r io.Reader) (n int64, 
 	if err != nil {
 		return 0, err
 	}
-	f, err := os.CreateTemp(s.spool, "media-*") // 0600
+	f, err := s.left.create()
 	if err != nil {
 		return 0, err
 	}
