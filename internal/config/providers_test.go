@@ -53,9 +53,11 @@ func TestBadProviders(t *testing.T) {
 		"[a]\nissuer = \"https://sso.example.com\"": "client_id",
 		"[A]\n" + good:                                          "a name is",
 		"[a]\n" + good + "link = \"yes\"":                       "link",
-		"[a]\n" + good + "client_secret = \"x\"":                "unknown key",
+		"[a]\n" + good + "client_secret = \"x\"":                `line 4: unknown key "a.client_secret", did you mean "a.client_secret_file"? (see docs/login-providers.md)`,
 		"[a]\n" + good + "client_secret_file = \"not-there\"":   "client_secret_file",
-		"[a]\n" + good + "scopes = 3":                           "scopes",
+		"[a]\n" + good + "scopes = 3":                           "line 4: a.scopes: want a list of texts",
+		"[a]\n" + good + "create = \"no\"":                      `line 4: a.create: want true or false without quotes, got the text "no"`,
+		"a = 3":                                                 `unknown key "a"`,
 		"[a]\n" + good + "client_secret_file = \"/dev/null\"\n": "is empty",
 	} {
 		if _, err := Providers(providersFile(t, text)); err == nil || !strings.Contains(err.Error(), says) {
