@@ -248,12 +248,13 @@ export async function readThread(k: Core, conversation: string, seq: number, bef
   if (kept !== undefined) return kept
   const at = happenedIn(k, conversation)
   const request: Request<typeof method> = { conversation, seq: String(seq), limit, ...(before > 0 ? { before: String(before) } : {}) }
+  let left: Page | undefined
   let told: Told
   try {
-    told = toldOf((await call(k, method, request, { waits: () => offline() === undefined, ...(signal === undefined ? {} : { signal }) })) as Answer)
+    told = toldOf((await call(k, method, request, { waits: () => (left = offline()) === undefined, ...(signal === undefined ? {} : { signal }) })) as Answer)
   } catch (e) {
-    const left = offline()
-    if (left === undefined || signal?.aborted === true) throw e
+    // Any other error is the answer, also where the connection ended since: a refusal is not hidden by what is kept.
+    if (left === undefined || (e as { code?: string }).code !== "offline") throw e
     return left
   }
   await k.do([conversation], () => took(k, conversation, before, told, at, nextUsed(k)))

@@ -156,6 +156,44 @@ test("a thread that is asked for as the connection is cut is shown as it is kept
   }
 })
 
+test("a thread that the server refuses just before the cut is refused, though it is kept", { timeout: 30_000 }, async () => {
+  const s = new FakeServer()
+  const id = "dm:ann:bob"
+  const said = (text: string, more: object = {}): void => s.push(s.store({ conversation: id, sender: "bob", content: { type: "text", text }, ...more }))
+  said("root")
+  said("one", { kind: "ENTRY_KIND_THREAD_REPLY", target: 1, thread: 1 })
+  s.onCall = () => {
+    const [root, ...entries] = s.journal.get(id) ?? []
+    return { thread: { root, last: "2" }, entries }
+  }
+  let cut = false
+  const take = s.take.bind(s)
+  s.take = (socket, f) => {
+    if (!cut || f.call === undefined) return take(socket, f)
+    socket.tell({ result: { number: f.call.number, error: { code: "not_found" } } })
+    queueMicrotask(() => socket.end(1006)) // right behind the answer: both are there before who asked goes on
+  }
+  const real = s.webSocket("ann")
+  const nowhere = (): never => {
+    throw new Error("there is no network")
+  }
+  const c = new Client({
+    url: "ws://server.example/ws", getToken: () => "token", device: { id: "device", class: "DEVICE_CLASS_WEB" },
+    WebSocket: function (url: string) { return cut ? nowhere() : new real(url, []) } as unknown as ClientOptions["WebSocket"],
+  })
+  try {
+    await c.connected()
+    const v = c.conversation(id)
+    assert.deepEqual(texts(await v.thread(1)), ["one"])
+    cut = true
+    await assert.rejects(v.thread(1, 0, 50, AbortSignal.timeout(2000)), (e: Error & { code?: string }) => e.code === "not_found")
+    const r = await v.thread(1, 0, 50, AbortSignal.timeout(2000))
+    assert.deepEqual([texts(r), r.thread.kept], [["one"], true], "without a connection it is there")
+  } finally {
+    await c.close()
+  }
+})
+
 test("without a connection no time stands that is over: turns would follow each other without end", () => {
   for (const state of ["connecting", "waiting", "stopped", "closed"]) {
     const k = { threadsAt: 5, refreshing: false, state, closeAt: 0, threads: new Map(), refusedThreads: new Set() } as unknown as Core
