@@ -8,7 +8,7 @@ import { Core } from "./core.js"
 import { SkeinError, invalid } from "./errors.js"
 import { Events, type EventMap, type Unsubscribe } from "./events.js"
 import { fromUuid } from "./ids.js"
-import { cancelScheduled, listScheduled, moveScheduled, type Scheduled } from "./later.js"
+import { Later } from "./later.js"
 import type { Message } from "./message.js"
 import type { ClientOptions } from "./options.js"
 import { discard, outboxMessages, retry } from "./outbox.js"
@@ -16,7 +16,7 @@ import { MemoryStore } from "./store.js"
 import { summaries, viewOf, type StateSnapshot, type Summary, type View } from "./view.js"
 
 /** A user's device: one connection, one store. */
-export class Client implements ChatClient {
+export class Client extends Later implements ChatClient {
   /** @internal */
   readonly k: Core
   private readonly events = new Events()
@@ -30,6 +30,7 @@ export class Client implements ChatClient {
   readonly outbox: View<readonly Message[]>
 
   constructor(o: ClientOptions) {
+    super()
     const url = new URL(o.url)
     if (url.protocol !== "ws:" && url.protocol !== "wss:") throw invalid(`${o.url}: want ws: or wss:`)
     this.k = new Core(
@@ -133,21 +134,6 @@ export class Client implements ChatClient {
    */
   async call<M extends Method>(method: M, request: Request<M>, o: CallOptions = {}): Promise<Response<M>> {
     return (await call(this.k, method, request as object, o)) as Response<M>
-  }
-
-  /** The user's messages that are to be sent later, by their time, and those that failed then. */
-  scheduled(signal?: AbortSignal): Promise<Scheduled[]> {
-    return listScheduled(this, signal)
-  }
-
-  /** Gives a scheduled message another time. */
-  moveScheduled(id: string, atMs: number): Promise<void> {
-    return moveScheduled(this, id, atMs)
-  }
-
-  /** Removes a scheduled message. */
-  cancelScheduled(id: string): Promise<void> {
-    return cancelScheduled(this, id)
   }
 
   /** Asks for `presence` of these users instead of those before; repeated after every reconnect. */

@@ -1,4 +1,5 @@
-import type { ChatClient, Request } from "./chat.js"
+import type { CallOptions } from "./call.js"
+import type { Method, Request, Response } from "./chat.js"
 import { plainOf } from "./codec.js"
 import { SkeinError, errorOf, invalid } from "./errors.js"
 import { fromUuid, toUuid } from "./ids.js"
@@ -28,22 +29,30 @@ export function timeOf(atMs: number): string {
   return String(atMs)
 }
 
-export async function listScheduled(c: Pick<ChatClient, "call">, signal?: AbortSignal): Promise<Scheduled[]> {
-  const all: Scheduled[] = []
-  for (let cursor = ""; ; ) {
-    const r = await c.call("skein.v1.MessageService/ListScheduled", { cursor }, signal === undefined ? {} : { signal })
-    // A state is SCHEDULED_STATE_ and what it is here.
-    for (const { message, atMs, state, error } of r.scheduled ?? []) {
-      all.push({ id: toUuid(message.id ?? ""), message, atMs: Number(atMs), state: state.slice(16).toLowerCase() as Scheduled["state"], error: error === undefined ? undefined : errorOf(error as WireError) })
+/** What a client does with the messages that are to be sent later. */
+export abstract class Later {
+  abstract call<M extends Method>(method: M, request: Request<M>, o?: CallOptions): Promise<Response<M>>
+
+  /** The user's messages that are to be sent later, by their time, and those that failed then. */
+  async scheduled(signal?: AbortSignal): Promise<Scheduled[]> {
+    const all: Scheduled[] = []
+    for (let cursor = ""; ; ) {
+      const r = await this.call("skein.v1.MessageService/ListScheduled", { cursor }, signal === undefined ? {} : { signal })
+      // A state is SCHEDULED_STATE_ and what it is here.
+      for (const { message, atMs, state, error } of r.scheduled ?? []) {
+        all.push({ id: toUuid(message.id ?? ""), message, atMs: Number(atMs), state: state.slice(16).toLowerCase() as Scheduled["state"], error: error === undefined ? undefined : errorOf(error as WireError) })
+      }
+      if (!(cursor = r.next ?? "")) return all
     }
-    if (!(cursor = r.next ?? "")) return all
   }
-}
 
-export async function moveScheduled(c: Pick<ChatClient, "call">, id: string, atMs: number): Promise<void> {
-  await c.call("skein.v1.MessageService/ChangeScheduled", { id: fromUuid(id), atMs: timeOf(atMs) })
-}
+  /** Gives a scheduled message another time. */
+  async moveScheduled(id: string, atMs: number): Promise<void> {
+    await this.call("skein.v1.MessageService/ChangeScheduled", { id: fromUuid(id), atMs: timeOf(atMs) })
+  }
 
-export async function cancelScheduled(c: Pick<ChatClient, "call">, id: string): Promise<void> {
-  await c.call("skein.v1.MessageService/CancelScheduled", { id: fromUuid(id) })
+  /** Removes a scheduled message. */
+  async cancelScheduled(id: string): Promise<void> {
+    await this.call("skein.v1.MessageService/CancelScheduled", { id: fromUuid(id) })
+  }
 }

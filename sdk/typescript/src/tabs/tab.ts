@@ -5,7 +5,7 @@ import { SkeinError, invalid } from "../errors.js"
 import { Events, type EventMap, type Unsubscribe } from "../events.js"
 import { IndexedDBStore } from "../idbstore.js"
 import { IdSource, fromUuid, randomKey } from "../ids.js"
-import { cancelScheduled, listScheduled, moveScheduled, type Scheduled } from "../later.js"
+import { Later } from "../later.js"
 import type { Message } from "../message.js"
 import { repeatOf } from "../methods_gen.js"
 import type { ClientOptions } from "../options.js"
@@ -68,7 +68,7 @@ const hearWithin = 20
 
 const connecting: StateSnapshot = { state: "connecting", error: undefined }
 
-export class SharedClient implements ChatClient {
+export class SharedClient extends Later implements ChatClient {
   readonly state: View<StateSnapshot>
   readonly conversations: View<readonly Summary[]>
   readonly outbox: View<readonly Message[]>
@@ -102,6 +102,7 @@ export class SharedClient implements ChatClient {
   private ended: Promise<void> | undefined
 
   constructor(private readonly o: SharedOptions) {
+    super()
     const url = new URL(o.url)
     if (url.protocol !== "ws:" && url.protocol !== "wss:") throw invalid(`${o.url}: want ws: or wss:`)
     this.p = o.platform ?? browser()
@@ -379,18 +380,6 @@ export class SharedClient implements ChatClient {
     this.check()
     const key = o.key ?? (repeatOf(method) === "key" ? randomKey() : "")
     return (await this.link.ask({ call: method, request: request as object, key }, o.signal)) as Response<M>
-  }
-
-  scheduled(signal?: AbortSignal): Promise<Scheduled[]> {
-    return listScheduled(this, signal)
-  }
-
-  moveScheduled(id: string, atMs: number): Promise<void> {
-    return moveScheduled(this, id, atMs)
-  }
-
-  cancelScheduled(id: string): Promise<void> {
-    return cancelScheduled(this, id)
   }
 
   async retry(id: string, signal?: AbortSignal): Promise<Message> {
