@@ -293,12 +293,13 @@ test("tabs with another version of the code are refused, and say so, until they 
   const [old, mine] = [b.tab(), b.tab()]
   // An old tab that leads, as far as this version sees it: it has the lock, and its own number on the common channel.
   let leave = (): void => undefined
+  let answers = true
   void old.locks.request("skein-leader:ann", {}, () => new Promise<void>((done) => (leave = done)))
   const common = old.platform.channel("skein:ann")
   const refused: string[] = []
   common.onmessage = (e) => {
     const c = e.data as { skein: number; hello?: string; refuse?: string }
-    if (c.hello !== undefined) common.postMessage({ skein: 0, refuse: c.hello })
+    if (c.hello !== undefined && answers) common.postMessage({ skein: 0, refuse: c.hello })
     if (c.refuse !== undefined) refused.push(c.refuse)
   }
   const c = open(mine)
@@ -308,13 +309,19 @@ test("tabs with another version of the code are refused, and say so, until they 
   await assert.rejects(c.conversation(id).post("x"), isCode("other_version"))
   const states: string[] = []
   const off = c.state.subscribe(() => states.push(`${c.state.getSnapshot().state} ${c.state.getSnapshot().error?.code ?? ""}`))
+  const steps = mine.steps
   c.reconnect()
+  assert.equal(mine.steps, steps + 1, "it asks at once, and does not wait for its next beat")
   await until("it asks again, and is refused again", () => states.length === 2)
   assert.deepEqual(states, ["connecting ", "stopped other_version"])
   off()
+  // While nobody refuses, what the program asks waits for whoever leads.
+  answers = false
+  c.reconnect()
+  const sent = c.conversation(id).send("now")
   leave()
-  await until("it leads", () => c.state.getSnapshot().state === "connected")
-  await c.conversation(id).send("now")
+  await sent
+  assert.equal(c.state.getSnapshot().state, "connected", "it leads")
   common.postMessage({ skein: 0, hello: "old-tab" })
   await until("the old one is refused", () => refused.includes("old-tab"))
   await c.close()
@@ -336,6 +343,19 @@ test("what nobody looks at is given up, and there again when somebody does", { t
   await until("more", () => seen() > 1)
   assert.equal(there.messages.getSnapshot()[0], before, "what did not change is the same object")
   await Promise.all(t.clients.map((x) => x.close()))
+})
+
+test("what stopped the connection is over: any tab has it made again, not the leader's alone", { timeout: 60_000 }, async () => {
+  const t = await three(answering(), 2)
+  const states = (): string => t.clients.map((c) => `${c.state.getSnapshot().state} ${c.state.getSnapshot().error?.code ?? ""}`).join(", ")
+  for (const which of [1, 0]) {
+    for (const s of [...t.s.sockets]) s.end(4600)
+    await until("both are told", () => states() === "stopped replaced, stopped replaced")
+    t.clients[which]!.reconnect()
+    await until("both are connected", () => states() === "connected , connected ")
+    await t.clients[which]!.conversation(id).send(`by ${which}`)
+  }
+  await Promise.all(t.clients.map((c) => c.close()))
 })
 
 test("without locks the tab that came last has the store; the other one says so, and takes it back", { timeout: 60_000 }, async () => {
