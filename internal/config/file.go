@@ -31,7 +31,7 @@ func readFile(path, name, help string) (*file, error) {
 	f := &file{name: name, help: help, text: string(raw)}
 	if f.meta, err = toml.Decode(f.text, &f.root); err != nil {
 		if at := (toml.ParseError{}); errors.As(err, &at) {
-			err = fmt.Errorf("line %d: %s", at.Position.Line, at.Message)
+			err = fmt.Errorf("line %d: %s", at.Position.Line, strings.TrimSuffix(at.Message, " for int64"))
 		}
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
