@@ -400,3 +400,10 @@ func TestHostsAreSpared(t *testing.T) {
 		t.Errorf("%d requests 3 s later", got)
 	}
 }
+
+// A proxy of the environment would connect in the place of who judges the address.
+func TestNoProxy(t *testing.T) {
+	if newFetcher(nil, nil, "").client.Transport.(*http.Transport).Proxy != nil {
+		t.Error("pages are fetched by a proxy")
+	}
+}
