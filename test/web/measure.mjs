@@ -336,6 +336,9 @@ async function cold(server, browser, ann, bob) {
   for (let i = 0; i < all.length; i += 25) await keep(profile, server, session, device, all.slice(i, i + 25)) // what was opened stays in memory
   const entries = await kept(profile, server, session)
   log(`${entries} entries in IndexedDB`)
+  // The device said of each group what it received. Marks have the position of the next entry: until there is one, each
+  // opening is told of all of them again, as it is nowhere where people write.
+  await server.call("MessageService/SendMessage", { conversation: dm(ann.user, bob.user), content: { type: "text", text: "now all is there" } }, bob.token)
   const runs = []
   for (let i = 0; i < 6; i++) {
     const page = await profile.newPage()
