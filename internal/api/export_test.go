@@ -384,3 +384,154 @@ func TestPatience(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What is written to while the list of conversations is read is in it all the same, though
+// that takes it to the front, which was read; and each is there once, up to what was its last
+// entry then.
+func TestExportWhileOthersWrite(t *testing.T) {
+	w := newWorld(t)
+	ann, bob := w.person("ann"), w.person("bob")
+	w.befriend(ann, bob)
+	var made wire.CreateGroupResponse
+	var groups []string
+	for i := range 102 { // more than a page
+		w.must(bob.token, "GroupService/CreateGroup", &wire.CreateGroupRequest{Name: fmt.Sprint("tea ", i), Members: []string{ann.id}}, &made)
+		groups = append(groups, made.GetGroup().GetConversation())
+	}
+	w.says(bob, groups[0], "the first word")
+	oldest, asked := groups[1], 0
+	w.says(bob, groups[2], "another word")
+	path := w.begins(ann)
+	w.exports.before = func(_ context.Context, _ im.Actor, method string) error {
+		switch method {
+		case "MessageService/ListConversations":
+			if asked++; asked == 2 { // the second page is about to be read
+				w.says(bob, oldest, "said meanwhile")
+			}
+		case "MessageService/ListEntries":
+			if asked > 0 {
+				asked = -1 << 20
+				w.says(bob, groups[0], "said behind the list")
+			}
+		}
+		return nil
+	}
+	all, manifest := w.exported(path)
+	w.exports.before = nil
+	if manifest["conversations"] != float64(len(groups)) || manifest["complete"] != true {
+		t.Errorf("%v conversations of %d", manifest["conversations"], len(groups))
+	}
+	for _, c := range groups {
+		if n := bytes.Count(all["conversations.jsonl"], []byte(`"conversation":"`+c+`","kind"`)); n != 1 {
+			t.Errorf("%s is there %d times", c, n)
+		}
+	}
+	part := func(c string) string { return string(all["conversations/"+strings.ReplaceAll(c, ":", ".")+".jsonl"]) }
+	if has := part(oldest); !strings.Contains(has, "said meanwhile") {
+		t.Error(has)
+	}
+	if has := part(groups[0]); !strings.Contains(has, "the first word") || strings.Contains(has, "said behind the list") {
+		t.Error(has)
+	}
+}
+
+// The replies of a thread are there whatever became of its first message for the user: also
+// where they deleted it for themselves, and, of those that were said since, where they cleared
+// it; and where it was taken back.
+func TestExportOfThreads(t *testing.T) {
+	w := newWorld(t)
+	ann, bob := w.person("ann"), w.person("bob")
+	w.befriend(ann, bob)
+	chat := dm(ann, bob)
+	reply := func(root uint64, words string) {
+		t.Helper()
+		w.must(bob.token, "MessageService/SendMessage", &wire.SendMessageRequest{Conversation: chat, Content: text(words), Thread: root}, nil)
+	}
+	cleared, plain, deleted, recalled := w.says(ann, chat, "root that is cleared"), w.says(ann, chat, "root"), w.says(ann, chat, "root that is deleted"), w.says(ann, chat, "root that is taken back")
+	reply(cleared, "reply that was cleared")
+	reply(plain, "reply to the plain one")
+	reply(deleted, "reply to the deleted one")
+	reply(recalled, "reply to the one taken back")
+	w.must(ann.token, "MessageService/SetMyState", &wire.SetMyStateRequest{Conversation: chat, Delete: []uint64{deleted}}, nil)
+	w.must(ann.token, "MessageService/RecallMessage", &wire.RecallMessageRequest{Conversation: chat, Seq: recalled}, nil)
+	all, _ := w.exported(w.begins(ann))
+	part := "conversations/" + strings.ReplaceAll(chat, ":", ".")
+	for _, words := range []string{"reply that was cleared", "reply to the plain one", "reply to the deleted one", "reply to the one taken back"} {
+		if n := bytes.Count(all[part+".threads.jsonl"], []byte(words)); n != 1 {
+			t.Errorf("%q is there %d times: %s", words, n, all[part+".threads.jsonl"])
+		}
+	}
+	if bytes.Contains(all[part+".jsonl"], []byte("root that is deleted")) || bytes.Contains(all[part+".jsonl"], []byte("reply")) {
+		t.Errorf("%s", all[part+".jsonl"])
+	}
+	below := w.says(ann, chat, "all before is cleared")
+	w.must(ann.token, "MessageService/SetMyState", &wire.SetMyStateRequest{Conversation: chat, ClearedBelow: &below}, nil)
+	reply(cleared, "reply since it was cleared")
+	reply(cleared, "one more since")
+	all, _ = w.exported(w.begins(ann))
+	for words, want := range map[string]int{"reply since it was cleared": 1, "one more since": 1, "reply that was cleared": 0, "root": 0, "reply to the plain one": 0} {
+		if n := bytes.Count(all[part+".threads.jsonl"], []byte(words)) + bytes.Count(all[part+".jsonl"], []byte(words)); n != want {
+			t.Errorf("%q is there %d times: %s", words, n, all[part+".threads.jsonl"])
+		}
+	}
+}
+
+// A picture of a preview is an upload that the message names as any other.
+func TestExportOfPreviews(t *testing.T) {
+	w := newWorld(t)
+	ann, bob := w.person("ann"), w.person("bob")
+	w.befriend(ann, bob)
+	const link = "https://tea.example/green"
+	id := w.preview(dm(ann, bob), w.says(bob, dm(ann, bob), link), link)
+	all, manifest := w.exported(w.begins(ann))
+	if len(all["media/"+id]) == 0 || manifest["media"] != 1.0 {
+		t.Errorf("%v", manifest)
+	}
+}
+
+// A guest has an export as users do, without what only users have.
+func TestExportOfAGuest(t *testing.T) {
+	w := newWorld(t)
+	guest := w.guest("Gus")
+	w.says(guest, string(im.Saved(im.UserID(guest.id))), "a note of a guest")
+	var begun wire.BeginExportResponse
+	w.must(guest.token, "AccountService/BeginExport", &wire.BeginExportRequest{}, &begun)
+	all, manifest := w.exported(begun.GetPath())
+	if manifest["complete"] != true || !bytes.Contains(all["account.json"], []byte(`"identities":[]`)) || !bytes.Contains(all["account.json"], []byte("Gus")) {
+		t.Errorf("%v: %s", manifest, all["account.json"])
+	}
+	if part := all["conversations/dm."+guest.id+"."+guest.id+".jsonl"]; !bytes.Contains(part, []byte("a note of a guest")) {
+		t.Errorf("%s", part)
+	}
+}
+
+// An administrator whose role is taken away has no more of a user's than anybody: neither
+// by what they were given before, nor by what they are reading.
+func TestExportOfOneWhoIsNoAdministrator(t *testing.T) {
+	w := newWorld(t)
+	root, adam, ann := w.login(w.root), w.person("adam"), w.person("ann")
+	role := func(r wire.ServerRole) {
+		t.Helper()
+		w.must(root.token, "AdminService/SetServerRole", &wire.SetServerRoleRequest{User: adam.id, Role: r}, nil)
+	}
+	var by wire.ExportUserResponse
+	begin := func() request {
+		t.Helper()
+		role(wire.ServerRole_SERVER_ROLE_ADMIN)
+		w.must(adam.token, "AdminService/ExportUser", &wire.ExportUserRequest{User: ann.id}, &by)
+		return request{method: http.MethodGet, path: by.GetPath()}
+	}
+	w.exported(begin().path)
+	q := begin()
+	role(wire.ServerRole_SERVER_ROLE_MODERATOR)
+	w.status("given before", q, http.StatusForbidden)
+	q = begin()
+	w.exports.before = func(_ context.Context, _ im.Actor, method string) error {
+		if method == "MessageService/ListConversations" {
+			w.exports.before = nil
+			role(wire.ServerRole_SERVER_ROLE_UNSPECIFIED)
+		}
+		return nil
+	}
+	w.status("taken away meanwhile", q, http.StatusForbidden)
+}

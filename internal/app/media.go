@@ -174,6 +174,9 @@ func (a *App) makeExports(adminKey string) {
 	if a.media != nil {
 		o.Media = a.media
 	}
+	if store, ok := a.journal.(interface{ Damaged() []im.ConversationID }); ok {
+		o.Damaged = store.Damaged
+	}
 	a.exports = export.New(o)
 }
 

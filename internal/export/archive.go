@@ -90,7 +90,8 @@ func (a *archive) open(w io.Writer) {
 	})
 }
 
-// part writes a part: fill writes to a.w, by line and object.
+// part writes a part: fill writes to a.w, by line and object. Also with an error of fill the
+// part is as the manifest says.
 func (a *archive) part(name string, method uint16, now time.Time, fill func() error) error {
 	w, err := a.zip.CreateHeader(&zip.FileHeader{Name: name, Method: method, Modified: now.UTC()})
 	if err != nil {
@@ -100,11 +101,12 @@ func (a *archive) part(name string, method uint16, now time.Time, fill func() er
 	counted := &counter{w: io.MultiWriter(w, a.sum)}
 	a.w = counted
 	a.parts = append(a.parts, part{Name: name})
-	if err := fill(); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
+	err = fill()
 	p := &a.parts[len(a.parts)-1]
 	p.Bytes, p.Sum = counted.n, hex.EncodeToString(a.sum.Sum(nil))
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
 	return nil
 }
 

@@ -2,6 +2,7 @@ package export
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -34,37 +35,91 @@ type described struct {
 	Peer         json.RawMessage `json:"peer,omitempty"`
 }
 
-// list writes the conversations, and notes which there are.
+// list writes the conversations, and notes which there are. What is written to while the
+// list is read goes to its front, behind the reader's back: that is told by what changed
+// since its first page.
 func (e *export) list() error {
 	return e.file("conversations.jsonl", func() error {
-		for cursor := ""; ; {
-			var page wire.ListConversationsResponse
-			if err := e.call("MessageService/ListConversations", &wire.ListConversationsRequest{Limit: 100, Cursor: cursor}, &page); err != nil {
-				return err
-			}
-			if cursor != "" && page.GetDelta().GetReset_() {
-				return im.Errorf(im.CodeUnavailable, "the server's history became another one")
-			}
-			for _, state := range page.GetDelta().GetConversations() {
-				if err := e.describe(state); err != nil {
-					return err
-				}
-			}
-			if cursor = page.GetDelta().GetNext(); cursor == "" {
-				return nil
-			}
-			if err := e.step(); err != nil {
-				return err
-			}
+		first, err := e.pages(&wire.ListConversationsRequest{Limit: 100})
+		if err != nil {
+			return err
 		}
+		if _, err = e.pages(&wire.ListConversationsRequest{Position: first.GetPosition(), Timeline: first.GetTimeline()}); err != nil {
+			return err
+		}
+		return e.unlisted()
 	})
 }
 
-func (e *export) describe(state *wire.ConversationState) error {
-	id := im.ConversationID(state.GetConversation())
-	if id.Kind() == im.KindMe {
+// unlisted tells which conversations of the user's no list has, because they are damaged.
+func (e *export) unlisted() error {
+	if e.s.o.Damaged == nil {
 		return nil
 	}
+	for _, id := range e.s.o.Damaged() {
+		if e.listed[id] {
+			continue
+		}
+		theirs, err := e.theirs(id)
+		if err != nil {
+			return err
+		}
+		if theirs {
+			e.leftOut = append(e.leftOut, leftOut{Conversation: string(id), Why: missing})
+		}
+	}
+	return nil
+}
+
+// theirs tells whether the user is in a conversation.
+func (e *export) theirs(id im.ConversationID) (bool, error) {
+	if id.Kind() == im.KindGroup {
+		err := e.call("GroupService/GetGroup", &wire.GetGroupRequest{Conversation: string(id)}, &wire.GetGroupResponse{})
+		if hidden(err) {
+			return false, nil
+		}
+		return err == nil, err
+	}
+	_, chat := id.Peer(e.t.User)
+	notes, saved := id.SavedBy()
+	return chat || saved && notes == e.t.User, nil
+}
+
+// pages describes what all pages of a list tell, and returns the first one.
+func (e *export) pages(q *wire.ListConversationsRequest) (first *wire.SyncDelta, err error) {
+	for {
+		var page wire.ListConversationsResponse
+		if err := e.call("MessageService/ListConversations", q, &page); err != nil {
+			return nil, err
+		}
+		d := page.GetDelta()
+		if d.GetReset_() {
+			return nil, im.Errorf(im.CodeUnavailable, "the server's history became another one")
+		}
+		if first == nil {
+			first = d
+		}
+		for _, state := range d.GetConversations() {
+			if err := e.describe(state); err != nil {
+				return nil, err
+			}
+		}
+		if q.Cursor = d.GetNext(); q.Cursor == "" {
+			return first, nil
+		}
+		if err := e.step(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// describe writes a conversation, once.
+func (e *export) describe(state *wire.ConversationState) error {
+	id := im.ConversationID(state.GetConversation())
+	if id.Kind() == im.KindMe || e.listed[id] {
+		return nil
+	}
+	e.listed[id] = true
 	// What it says is told with the entries.
 	state.Entries, state.Touched, state.Last, state.FromSeq, state.RecalledSeqs, state.MentionSeqs = nil, nil, nil, 0, nil, nil
 	c := conversation{id: id, from: max(state.GetMine().GetClearedBelow(), 1), head: state.GetSeq()}
@@ -135,6 +190,7 @@ func (e *export) histories() error {
 				return err
 			}
 		}
+		c.threads = nil
 		if err := e.uploads(); err != nil {
 			return err
 		}
@@ -152,8 +208,8 @@ func (e *export) threads(c *conversation) error {
 			}
 			var page wire.ListThreadResponse
 			err := e.call("MessageService/ListThread", &wire.ListThreadRequest{Conversation: string(c.id), Seq: root, Before: before, Limit: 200}, &page)
-			if hidden(err) { // it is gone meanwhile
-				e.leftOut = append(e.leftOut, leftOut{Conversation: string(c.id), Seq: root, Why: gone})
+			if why := threadEnds(err); why != "" {
+				e.leftOut = append(e.leftOut, leftOut{Conversation: string(c.id), Seq: root, Why: why})
 				break
 			}
 			if err != nil {
@@ -172,13 +228,24 @@ func (e *export) threads(c *conversation) error {
 	return nil
 }
 
+// threadEnds is why the rest of a thread is left out, "" if it is not.
+func threadEnds(err error) string {
+	switch {
+	case hidden(err): // it is gone meanwhile
+		return gone
+	case errors.Is(err, im.ErrJournalDamaged):
+		return missing
+	}
+	return ""
+}
+
 // entry writes one, and notes the uploads that it names.
 func (e *export) entry(c *conversation, entry *wire.Entry) error {
 	if err := e.line(entry); err != nil {
 		return err
 	}
 	e.stats.Entries++
-	for _, m := range entry.GetMedia() {
+	for _, m := range append(entry.GetMedia(), entry.GetPreview().GetImage()) {
 		e.want(m.GetId(), place{Conversation: c.id, Seq: entry.GetSeq()})
 	}
 	return nil
@@ -225,21 +292,58 @@ func (e *export) me() error {
 	})
 }
 
+// mayHaveReplies tells of a message whether there may be replies to it: one that was taken
+// back, or deleted by the user, does not say so any more.
+func mayHaveReplies(entry *wire.Entry) bool {
+	return entry.GetReplies() != nil || entry.GetRecalled() || entry.GetDeleted()
+}
+
+const (
+	// entriesAtOnce is how many entries are asked for at a time.
+	entriesAtOnce = 500
+	// mostDamaged is behind how many damaged entries nothing more of a conversation is looked for.
+	mostDamaged = 1000
+)
+
 // history writes the entries of a conversation that amend nothing, each as it is when it is
-// read, up to what was its last when the list was.
+// read, up to what was its last when the list was. What is damaged in the store is left out:
+// around it one entry is read after the other.
 func (e *export) history(c *conversation) error {
+	cleared := map[uint64]bool{} // the roots of which threads go on, though the user cleared them
+	alone := uint64(0)           // up to where entries are read one by one
+	lost := 0
 	for from := c.from; from <= c.head; {
 		if err := e.step(); err != nil {
 			return err
 		}
+		limit := uint32(entriesAtOnce)
+		if from <= alone {
+			limit = 1
+		}
 		var page wire.ListEntriesResponse
-		err := e.call("MessageService/ListEntries", &wire.ListEntriesRequest{Conversation: string(c.id), From: from, Limit: 500}, &page)
-		if hidden(err) {
+		err := e.call("MessageService/ListEntries", &wire.ListEntriesRequest{Conversation: string(c.id), From: from, Limit: limit}, &page)
+		switch {
+		case errors.Is(err, im.ErrJournalDamaged) && limit > 1:
+			alone = from + entriesAtOnce - 1
+			continue
+		case errors.Is(err, im.ErrJournalDamaged):
+			e.leftOut = append(e.leftOut, leftOut{Conversation: string(c.id), Seq: from, Why: missing})
+			if lost++; lost == mostDamaged {
+				return nil
+			}
+			from++
+			continue
+		case hidden(err):
 			e.leftOut = append(e.leftOut, leftOut{Conversation: string(c.id), Seq: from, Why: gone})
 			return nil
-		}
-		if err != nil {
+		case err != nil:
 			return err
+		}
+		for _, entry := range page.GetTouched() {
+			if seq := entry.GetSeq(); seq < c.from && mayHaveReplies(entry) && !cleared[seq] {
+				cleared[seq] = true
+				c.threads = append(c.threads, seq)
+			}
 		}
 		for _, entry := range page.GetEntries() {
 			if entry.GetSeq() > c.head {
@@ -248,7 +352,7 @@ func (e *export) history(c *conversation) error {
 			if err := e.entry(c, entry); err != nil {
 				return err
 			}
-			if entry.GetReplies() != nil || entry.GetRecalled() {
+			if mayHaveReplies(entry) {
 				c.threads = append(c.threads, entry.GetSeq())
 			}
 		}

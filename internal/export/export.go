@@ -13,8 +13,9 @@
 //   - the manifest is written last, and only if everything before it was; a zip without
 //     its manifest is not whole, and what is not whole has no directory, either: zip
 //     programs refuse it;
-//   - memory grows with the number of files in the zip (their names and sums), and with
-//     nothing else: entries go from a page of 500 to the zip;
+//   - memory grows with the number of files in the zip (their names and sums), of what is
+//     left out, and of the threads of one conversation, and with nothing else: entries go
+//     from a page of 500 to the zip;
 //   - a conversation is told up to the entry that was its last when the list was read;
 //   - every few seconds, and before the manifest, it is asked whether who began the export
 //     still may.
@@ -58,6 +59,9 @@ type Options struct {
 	Logic Caller
 	// Media gives the uploads; nil: there are none.
 	Media Media
+	// Damaged names conversations whose store is damaged, as far as it was found here: they
+	// are in no list of those who are in them. Optional.
+	Damaged func() []im.ConversationID
 	// Key is the secret that tickets are made with: the same at all nodes.
 	Key []byte
 	// AtOnce is how many exports are made at a time.
@@ -194,13 +198,14 @@ type export struct {
 	archive
 	own           *wire.User
 	conversations []conversation
+	listed        map[im.ConversationID]bool
 	wanted        []wanted // uploads that are to be written after this part
 	seen          map[string]bool
 	leftOut       []leftOut
 }
 
 func (e *export) run() error {
-	e.seen = map[string]bool{}
+	e.seen, e.listed = map[string]bool{}, map[im.ConversationID]bool{}
 	for _, step := range []func() error{
 		e.check, e.account, e.contacts, e.blocks, e.scheduled, e.uploads, e.me, e.list, e.histories, e.check, e.finish,
 	} {
@@ -292,7 +297,8 @@ func (e *export) step() error {
 	return e.check()
 }
 
-// check finds out whether the account is there, and the session that began the export.
+// check finds out whether the account is there, the session that began the export, and the
+// role of an administrator who did.
 func (e *export) check() error {
 	var users wire.GetUsersResponse
 	if err := e.call("UserService/GetUsers", &wire.GetUsersRequest{Ids: []string{string(e.t.User)}}, &users); err != nil {
@@ -314,6 +320,15 @@ func (e *export) check() error {
 		lives := func(s *wire.Session) bool { return s.GetId() == string(e.t.Session) }
 		if !slices.ContainsFunc(all.GetSessions(), lives) {
 			return im.Errorf(im.CodeSessionRevoked, "the session that began the export was ended")
+		}
+		if e.t.Admin {
+			var me wire.GetMeResponse
+			if err := e.callAs(who, "AccountService/GetMe", &wire.GetMeRequest{}, &me); err != nil {
+				return err
+			}
+			if im.ServerRole(me.GetRole()) < im.ServerAdmin {
+				return im.Errorf(im.CodePermissionDenied, "the administrator who began the export is none any more")
+			}
 		}
 	}
 	e.checked = e.s.o.Now()

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"encoding/json"
 
+	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/wire"
 )
 
@@ -16,8 +17,8 @@ func (e *export) account() error {
 	for _, err := range []error{
 		e.call("UserService/UpdateProfile", &wire.UpdateProfileRequest{}, &profile),
 		e.call("AccountService/ListSessions", &wire.ListSessionsRequest{}, &sessions),
-		e.call("AccountService/ListIdentities", &wire.ListIdentitiesRequest{}, &identities),
-		e.call("AccountService/GetSecurity", &wire.GetSecurityRequest{}, &security),
+		ofUsers(e.call("AccountService/ListIdentities", &wire.ListIdentitiesRequest{}, &identities)),
+		ofUsers(e.call("AccountService/GetSecurity", &wire.GetSecurityRequest{}, &security)),
 	} {
 		if err != nil {
 			return err
@@ -50,6 +51,14 @@ func (e *export) account() error {
 	}
 	of["identities"] = all
 	return e.file("account.json", func() error { return json.NewEncoder(e.w).Encode(of) })
+}
+
+// ofUsers is an error of a call that is for users alone: a guest has nothing of what it tells.
+func ofUsers(err error) error {
+	if im.CodeOf(err) == im.CodePermissionDenied {
+		return nil
+	}
+	return err
 }
 
 // file writes a part of text.

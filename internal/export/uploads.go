@@ -23,7 +23,7 @@ type wanted struct {
 }
 
 // Why something was left out: the user may not have it any more, or the server does not
-// have it, which makes the export not complete.
+// have it, or not all of it, which makes the export not complete.
 const (
 	gone    = "gone"
 	missing = "missing"
@@ -89,8 +89,15 @@ func (e *export) upload(w wanted) (why string, err error) {
 		name += "-" + safe
 	}
 	e.stats.Media++
-	return "", e.part(name, zip.Store, e.begun, func() error { return e.copy(r, u.Size) })
+	err = e.part(name, zip.Store, e.begun, func() error { return e.copy(r, u.Size) })
+	if errors.Is(err, errShort) { // what there is of it is written already
+		return missing, nil
+	}
+	return "", err
 }
+
+// errShort: the bytes that the server has of an upload are not as many as it knows that there are.
+var errShort = errors.New("the upload is damaged")
 
 // copyAtOnce is how much of an upload is written between two looks whether the export may go on.
 const copyAtOnce = 1 << 20
@@ -102,7 +109,7 @@ func (e *export) copy(r io.Reader, size int64) error {
 		done += n
 		switch {
 		case err == io.EOF && done != size:
-			return io.ErrUnexpectedEOF
+			return errShort
 		case err == io.EOF:
 			return nil
 		case err != nil:

@@ -32,4 +32,29 @@ var exports = []Mutant{
 		Hunks:   []Hunk{{"internal/export/export.go", "	case s.running[user]:", "	case s.running[user] && s.o.AtOnce < 2:"}},
 		Package: "internal/api", Test: "TestExportsAtOnce",
 	},
+	{
+		Name: "export-misses-what-moves", Breaks: "3.17: each conversation, also one that somebody writes to while the list is read",
+		Hunks:   []Hunk{{"internal/export/conversations.go", "if _, err = e.pages(&wire.ListConversationsRequest{Position: first.GetPosition(), Timeline: first.GetTimeline()}); err != nil {", "if first == nil {"}},
+		Package: "internal/api", Test: "TestExportWhileOthersWrite",
+	},
+	{
+		Name: "export-ends-with-a-page", Breaks: "3.17: everything of the user's",
+		Hunks:   []Hunk{{"internal/export/conversations.go", "			from = last + 1\n", "			return nil\n"}},
+		Package: "internal/export", Test: "TestPages",
+	},
+	{
+		Name: "export-is-always-complete", Breaks: "3.17: the manifest says what was left out, and whether that is all",
+		Hunks:   []Hunk{{"internal/export/archive.go", "m.Complete && l.Why == gone", "m.Complete && l.Why != \"\""}},
+		Package: "internal/export", Test: "TestUploadsThatAreNotThere",
+	},
+	{
+		Name: "export-without-some-threads", Breaks: "3.17: what may be read now, replies to what the user deleted among it",
+		Hunks:   []Hunk{{"internal/export/conversations.go", " || entry.GetDeleted()\n", "\n"}},
+		Package: "internal/api", Test: "TestExportOfThreads",
+	},
+	{
+		Name: "export-for-who-was-an-administrator", Breaks: "3.17: it ends with the role of the administrator who asked",
+		Hunks:   []Hunk{{"internal/export/export.go", "im.ServerRole(me.GetRole()) < im.ServerAdmin", "e.checked.IsZero() && im.ServerRole(me.GetRole()) < im.ServerAdmin"}},
+		Package: "internal/api", Test: "TestExportOfOneWhoIsNoAdministrator",
+	},
 }

@@ -66,6 +66,13 @@ func (k *Known) List() []string {
 	return all
 }
 
+// Which are the conversations that are remembered.
+func (k *Known) Which() []im.ConversationID {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Sorted(maps.Keys(k.why))
+}
+
 // Apart asks about the things from <= i < until in one question. Where that meets
 // something damaged it asks about each half, down to single ones, of which broken is
 // told: k damaged ones among n take about 2·k·log₂(n) questions. ask sets its results

@@ -7,6 +7,9 @@ func (j *Journal) damage(c im.ConversationID, err error) error {
 	return j.damages.Note(j.o.Logger, c, err)
 }
 
+// Damaged are conversations that were found to be damaged.
+func (j *Journal) Damaged() []im.ConversationID { return j.damages.Which() }
+
 // Trouble tells why nothing can be stored now, "" if it can, and which
 // conversations were found to be damaged, each with the file.
 func (j *Journal) Trouble() (stopped string, damaged []string) {

@@ -382,6 +382,9 @@ func (s *stalled) reason(now time.Time) string {
 	return fmt.Sprintf("%s, for %s", cause, now.Sub(s.since).Round(time.Second))
 }
 
+// Damaged are conversations that were found to be damaged.
+func (j *Journal) Damaged() []im.ConversationID { return j.damages.Which() }
+
 // Trouble tells why nothing can be stored, "" if that is not so, and what is
 // wrong with single conversations, each with a text for operators.
 func (j *Journal) Trouble() (stopped string, warnings []string) {
