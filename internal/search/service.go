@@ -47,10 +47,11 @@ const (
 	MaxLimit     = 50
 )
 
-// What one answer costs at most: so many messages that an index proposes are read, with
-// so many bytes of what is shown.
+// What one answer costs at most: so many messages that an index proposes are looked through,
+// or so many bytes of them, with so many bytes of what is shown.
 const (
 	maxLooked = 500
+	maxRead   = 2 << 20
 	maxBytes  = 512 << 10
 	// waitFor is how long an answer waits for what was stored before it was asked for.
 	waitFor = 500 * time.Millisecond
@@ -106,6 +107,7 @@ type asked struct {
 	query  token.Query
 	below  Place
 	looked int
+	read   int
 	bytes  int
 }
 
@@ -172,7 +174,7 @@ func (s *Service) Search(ctx context.Context, from im.Actor, q Question) (_ Answ
 	if out.Complete {
 		out.Known = began
 	}
-	for a.looked < maxLooked {
+	for a.looked < maxLooked && a.read < maxRead {
 		more, err := s.page(ctx, from, a, readable, &out)
 		if err != nil {
 			return Answer{}, err
@@ -201,7 +203,7 @@ func (s *Service) page(ctx context.Context, from im.Actor, a *asked, readable []
 		return false, err
 	}
 	for i, h := range hits {
-		if len(out.Found) >= a.Limit || a.bytes >= maxBytes {
+		if len(out.Found) >= a.Limit || a.bytes >= maxBytes || a.read >= maxRead {
 			return true, nil
 		}
 		a.below, a.looked = Place{h.Pos, h.Conversation, h.Seq}, a.looked+1
@@ -209,6 +211,7 @@ func (s *Service) page(ctx context.Context, from im.Actor, a *asked, readable []
 		if e == nil {
 			continue
 		}
+		a.read += len(e.Body)
 		if f, ok := a.means(e); ok {
 			out.Found = append(out.Found, f)
 			a.bytes += len(e.Body)

@@ -27,4 +27,9 @@ var searching = []Mutant{
 		Hunks:   []Hunk{{"internal/search/sqlite/apply.go", "return s.After < d.Seq && d.Seq <= s.Until", "return s.After < d.Seq && d.Seq < s.Until-8"}},
 		Package: "internal/search/sqlite", Test: "TestIndex",
 	},
+	{
+		Name: "times-go-forward-everywhere", Breaks: "4.32: what was imported is found by its time",
+		Hunks:   []Hunk{{"internal/search/sqlite/find.go", "if len(names) != 1 {", "if len(names) == 0 {"}},
+		Package: "internal/search/sqlite", Test: "TestIndex",
+	},
 }

@@ -21,7 +21,7 @@ type Open func(t *testing.T) search.Index
 // Run tries an engine. Each subtest gets an empty index.
 func Run(t *testing.T, open func(t *testing.T) Open) {
 	for name, test := range map[string]func(*testing.T, Open){
-		"order": order, "terms": terms, "replaced": replaced, "forgotten": forgotten, "bounds": bounds,
+		"order": order, "terms": terms, "replaced": replaced, "forgotten": forgotten, "bounds": bounds, "times that go back": imported,
 		"state": state, "reset": reset, "any order of batches": batches, "odd": odd,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
@@ -178,6 +178,49 @@ func bounds(t *testing.T, open Open) {
 	want(t, find(t, x, "w", func(q *search.Find) { q.To = at(201) }, all...), whole[48:]...)
 	want(t, find(t, x, "w", func(q *search.Find) { q.From = at(9000) }, all...))
 	want(t, find(t, x, "w", func(q *search.Find) { q.To = at(-9000) }, all...))
+}
+
+// An import stores one conversation after the other, each with the times of its own, behind
+// what was said here: what was stored in a time is found all the same, page by page, too.
+func imported(t *testing.T, open Open) {
+	x := open(t)
+	day := func(n int) time.Time { return start.AddDate(0, 0, n) }
+	var docs []search.Doc
+	add := func(c string, days ...int) {
+		for i, n := range days {
+			docs = append(docs, search.Doc{Conversation: im.ConversationID(c), Seq: uint64(i + 1), Pos: uint64(len(docs) + 1), Stored: day(n), Terms: []string{"w"}})
+		}
+	}
+	add("grp:here", 400, 401)
+	add("grp:a", 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+	add("grp:b", 1, 3, 5, 7, 9, 11)
+	add("grp:c", 2, 402)
+	ok(t, x.Apply(t.Context(), docs))
+	all := []string{"grp:here", "grp:a", "grp:b", "grp:c", "grp:nobody"}
+	for _, cs := range [][]string{all, {"grp:a"}, {"grp:b"}, {"grp:here"}, {"grp:c", "grp:a"}} {
+		for _, from := range []int{-5, 1, 2, 4, 8, 11, 12, 399, 401, 402, 500} {
+			for _, to := range []int{from + 1, from + 3, 400, 600} {
+				if to <= from {
+					continue
+				}
+				var wanted []string
+				for _, d := range slices.Backward(docs) {
+					if slices.Contains(cs, string(d.Conversation)) && !d.Stored.Before(day(from)) && d.Stored.Before(day(to)) {
+						wanted = append(wanted, fmt.Sprintf("%s/%d@%d", d.Conversation, d.Seq, d.Pos))
+					}
+				}
+				bound := func(q *search.Find) { q.From, q.To = day(from), day(to) }
+				want(t, find(t, x, "w", bound, cs...), wanted...)
+				if len(wanted) < 2 {
+					continue
+				}
+				var below search.Place
+				_, err := fmt.Sscanf(strings.NewReplacer("/", " ", "@", " ").Replace(wanted[0]), "%s %d %d", &below.Conversation, &below.Seq, &below.Pos)
+				ok(t, err)
+				want(t, find(t, x, "w", func(q *search.Find) { bound(q); q.Below = below }, cs...), wanted[1:]...)
+			}
+		}
+	}
 }
 
 func state(t *testing.T, open Open) {

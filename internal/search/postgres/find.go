@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -43,7 +42,7 @@ func find(ctx context.Context, db asker, q *search.Find) ([]search.Hit, error) {
 	for name, n := range numbers {
 		names[n] = name
 	}
-	first, end, err := bounds(ctx, db, q)
+	first, end, err := bounds(ctx, db, names, q)
 	if err != nil || first >= end {
 		return nil, err
 	}
@@ -105,41 +104,73 @@ func phrase(of string, t token.Term) string {
 	return s
 }
 
-// bounds are the ids that come into question: first ≤ id < end.
-func bounds(ctx context.Context, db asker, q *search.Find) (first, end int64, err error) {
+// bounds are the ids that come into question: first ≤ id < end. Times bound them where one
+// conversation is asked about: in it they do not go back, but for clocks. Between several
+// they go back by years, where those were imported one after the other.
+func bounds(ctx context.Context, db asker, names map[int64]im.ConversationID, q *search.Find) (first, end int64, err error) {
 	end = math.MaxInt64
 	if q.Below != (search.Place{}) {
 		err = db.QueryRow(ctx, "SELECT docs.id FROM conversations c JOIN docs ON docs.conversation = c.id AND docs.seq = $1 WHERE c.name = $2", int64(q.Below.Seq), string(q.Below.Conversation)).Scan(&end)
 		if errors.Is(err, pgx.ErrNoRows) {
-			end, err = firstID(ctx, db, "pos", int64(q.Below.Pos)+1)
+			end, err = firstID(ctx, db, int64(q.Below.Pos)+1)
 		}
 		if err != nil {
 			return 0, 0, err
 		}
 	}
-	if !q.From.IsZero() {
-		if first, err = firstID(ctx, db, "stored", q.From.Add(-clocks).UnixMilli()); err != nil {
-			return 0, 0, err
-		}
+	if len(names) != 1 {
+		return 0, end, nil
 	}
-	if !q.To.IsZero() {
-		before, err := firstID(ctx, db, "stored", q.To.Add(clocks).UnixMilli())
-		if err != nil {
-			return 0, 0, err
+	for number := range names {
+		if !q.From.IsZero() {
+			if first, err = since(ctx, db, number, q.From.Add(-clocks)); err != nil {
+				return 0, 0, err
+			}
 		}
-		end = min(end, before)
+		if !q.To.IsZero() {
+			before, err := since(ctx, db, number, q.To.Add(clocks))
+			if err != nil {
+				return 0, 0, err
+			}
+			end = min(end, before)
+		}
 	}
 	return first, end, nil
 }
 
-// firstID is the first id whose column, which grows with the ids, has a value or a greater
-// one; one behind the last if none has.
-func firstID(ctx context.Context, db asker, column string, value int64) (int64, error) {
+// since is the id of the first message of a conversation that was stored at a time or later;
+// one behind all if none was.
+func since(ctx context.Context, db asker, number int64, at time.Time) (int64, error) {
+	id, low, high := int64(math.MaxInt64), int64(0), int64(0)
+	if err := db.QueryRow(ctx, "SELECT coalesce(max(seq), 0) + 1 FROM docs WHERE conversation = $1", number).Scan(&high); err != nil {
+		return 0, err
+	}
+	for low < high {
+		mid := low + (high-low)/2
+		var found, seq, stored int64
+		err := db.QueryRow(ctx, "SELECT id, seq, stored FROM docs WHERE conversation = $1 AND seq >= $2 ORDER BY seq LIMIT 1", number, mid).Scan(&found, &seq, &stored)
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
+			high = mid
+		case err != nil:
+			return 0, err
+		case stored >= at.UnixMilli():
+			id, high = found, mid
+		default:
+			low = seq + 1
+		}
+	}
+	return id, nil
+}
+
+// firstID is the first id whose position, which grows with the ids, is a value or a greater
+// one; one behind the last if none is.
+func firstID(ctx context.Context, db asker, pos int64) (int64, error) {
 	var low, high int64
 	if err := db.QueryRow(ctx, "SELECT coalesce(max(id), 0) + 1 FROM docs").Scan(&high); err != nil {
 		return 0, err
 	}
-	query := fmt.Sprintf("SELECT id, %s FROM docs WHERE id >= $1 ORDER BY id LIMIT 1", column)
+	const query = "SELECT id, pos FROM docs WHERE id >= $1 ORDER BY id LIMIT 1"
 	for low < high {
 		mid := low + (high-low)/2
 		var id, has int64
@@ -149,7 +180,7 @@ func firstID(ctx context.Context, db asker, column string, value int64) (int64, 
 			high = mid
 		case err != nil:
 			return 0, err
-		case has >= value:
+		case has >= pos:
 			high = mid
 		default:
 			low = id + 1

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"math"
 	"strings"
 	"time"
@@ -36,7 +35,7 @@ func find(ctx context.Context, db *sql.DB, q *search.Find) ([]search.Hit, error)
 	if err != nil || len(names) == 0 {
 		return nil, err
 	}
-	first, end, err := bounds(ctx, db, q)
+	first, end, err := bounds(ctx, db, names, q)
 	if err != nil || first >= end {
 		return nil, err
 	}
@@ -132,41 +131,73 @@ func phrase(of string, t token.Term) string {
 	return s
 }
 
-// bounds are the ids that come into question: first ≤ id < end.
-func bounds(ctx context.Context, db *sql.DB, q *search.Find) (first, end int64, err error) {
+// bounds are the ids that come into question: first ≤ id < end. Times bound them where one
+// conversation is asked about: in it they do not go back, but for clocks. Between several
+// they go back by years, where those were imported one after the other.
+func bounds(ctx context.Context, db *sql.DB, names map[int64]im.ConversationID, q *search.Find) (first, end int64, err error) {
 	end = math.MaxInt64
 	if q.Below != (search.Place{}) {
 		err = db.QueryRowContext(ctx, "SELECT docs.id FROM conversations JOIN docs ON docs.conversation = conversations.id AND docs.seq = ? WHERE name = ?", int64(q.Below.Seq), string(q.Below.Conversation)).Scan(&end)
 		if errors.Is(err, sql.ErrNoRows) {
-			end, err = firstID(ctx, db, "pos", int64(q.Below.Pos)+1)
+			end, err = firstID(ctx, db, int64(q.Below.Pos)+1)
 		}
 		if err != nil {
 			return 0, 0, err
 		}
 	}
-	if !q.From.IsZero() {
-		if first, err = firstID(ctx, db, "stored", q.From.Add(-clocks).UnixMilli()); err != nil {
-			return 0, 0, err
-		}
+	if len(names) != 1 {
+		return 0, end, nil
 	}
-	if !q.To.IsZero() {
-		before, err := firstID(ctx, db, "stored", q.To.Add(clocks).UnixMilli())
-		if err != nil {
-			return 0, 0, err
+	for number := range names {
+		if !q.From.IsZero() {
+			if first, err = since(ctx, db, number, q.From.Add(-clocks)); err != nil {
+				return 0, 0, err
+			}
 		}
-		end = min(end, before)
+		if !q.To.IsZero() {
+			before, err := since(ctx, db, number, q.To.Add(clocks))
+			if err != nil {
+				return 0, 0, err
+			}
+			end = min(end, before)
+		}
 	}
 	return first, end, nil
 }
 
-// firstID is the first id whose column, which grows with the ids, has a value or a greater
-// one; one behind the last if none has.
-func firstID(ctx context.Context, db *sql.DB, column string, value int64) (int64, error) {
+// since is the id of the first message of a conversation that was stored at a time or later;
+// one behind all if none was.
+func since(ctx context.Context, db *sql.DB, number int64, at time.Time) (int64, error) {
+	id, low, high := int64(math.MaxInt64), int64(0), int64(0)
+	if err := db.QueryRowContext(ctx, "SELECT coalesce(max(seq), 0) + 1 FROM docs WHERE conversation = ?", number).Scan(&high); err != nil {
+		return 0, err
+	}
+	for low < high {
+		mid := low + (high-low)/2
+		var found, seq, stored int64
+		err := db.QueryRowContext(ctx, "SELECT id, seq, stored FROM docs WHERE conversation = ? AND seq >= ? ORDER BY seq LIMIT 1", number, mid).Scan(&found, &seq, &stored)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			high = mid
+		case err != nil:
+			return 0, err
+		case stored >= at.UnixMilli():
+			id, high = found, mid
+		default:
+			low = seq + 1
+		}
+	}
+	return id, nil
+}
+
+// firstID is the first id whose position, which grows with the ids, is a value or a greater
+// one; one behind the last if none is.
+func firstID(ctx context.Context, db *sql.DB, pos int64) (int64, error) {
 	var low, high int64
 	if err := db.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) + 1 FROM docs").Scan(&high); err != nil {
 		return 0, err
 	}
-	query := fmt.Sprintf("SELECT id, %s FROM docs WHERE id >= ? ORDER BY id LIMIT 1", column)
+	const query = "SELECT id, pos FROM docs WHERE id >= ? ORDER BY id LIMIT 1"
 	for low < high {
 		mid := low + (high-low)/2
 		var id, has int64
@@ -176,7 +207,7 @@ func firstID(ctx context.Context, db *sql.DB, column string, value int64) (int64
 			high = mid
 		case err != nil:
 			return 0, err
-		case has >= value:
+		case has >= pos:
 			high = mid
 		default:
 			low = id + 1
