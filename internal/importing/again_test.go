@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -208,6 +209,46 @@ func TestTimesAndFiles(t *testing.T) {
 		}
 		if len(names) != 2 || !names["a.txt"] || !names["b.txt"] {
 			t.Errorf("run %d: files %v", n, names)
+		}
+	}
+}
+
+// TestDeletedMeanwhile: whose account was deleted here is brought back by no later import: they
+// are in no new group, and nobody's contact.
+func TestDeletedMeanwhile(t *testing.T) {
+	s := newStore(t)
+	const users = `[{"id":"U1","name":"anna"},{"id":"U2","name":"bob","profile":{"title":"boss"}},{"id":"U3","name":"cem"}]`
+	said := func(user, at, text string) string {
+		return fmt.Sprintf(`{"type":"message","user":%q,"ts":"%s.000000","text":%q}`, user, at, text)
+	}
+	s.run(t, Options{System: "slack", Path: files(t, map[string]string{
+		"users.json": users, "channels.json": `[{"id":"C1","name":"general","created":1600000000,"members":["U1","U2"]}]`, "general/1.json": "[" + said("U2", "1600000001", "a") + "]",
+	})})
+	id := func(name string) im.UserID { return must(s.Directory.UserByName(t.Context(), name))(t).ID }
+	anna, bob, cem := id("anna"), id("bob"), id("cem")
+	if _, _, err := s.Directory.BeginErasure(t.Context(), im.ErasureOrder{User: bob, At: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	r := s.run(t, Options{System: "slack", Path: files(t, map[string]string{
+		"users.json": users, "channels.json": `[{"id":"C1","name":"general","created":1600000000,"members":["U1","U2"]},{"id":"C2","name":"bobs","created":1600000000,"creator":"U2","members":["U2"]}]`,
+		"groups.json":   `[{"id":"G1","name":"secret","created":1600000000,"creator":"U2","members":["U1","U2","U3"]}]`,
+		"dms.json":      `[{"id":"D1","created":1600000000,"members":["U1","U2"]},{"id":"D2","created":1600000000,"members":["U2","U3"]}]`,
+		"secret/1.json": "[" + said("U2", "1600000002", "in the group") + "]", "bobs/1.json": "[" + said("U2", "1600000002", "alone") + "]",
+		"D1/1.json": "[" + said("U1", "1600000003", "to bob") + "]", "D2/1.json": "[" + said("U3", "1600000003", "to bob") + "]",
+		"general/1.json": "[" + said("U2", "1600000001", "a") + "]",
+	})})
+	if r.Written.Messages != 3 || r.Already.Messages != 1 || r.Left("message") != 1 || r.Left("conversation") != 1 {
+		t.Errorf("%+v", r)
+	}
+	if groups := must(s.Directory.Standing(t.Context(), bob))(t); len(groups) != 1 { // general, which an erasure has them leave
+		t.Errorf("groups of who was deleted: %+v", groups)
+	}
+	for _, u := range []im.UserID{anna, cem} {
+		if _, side, _, err := s.Directory.Gate(t.Context(), u, bob); err != nil || side.State == im.ContactFriend {
+			t.Errorf("who was deleted is a contact of %s: %+v, %v", u, side, err)
+		}
+		if _, side, _, err := s.Directory.Gate(t.Context(), bob, u); err != nil || side.State == im.ContactFriend {
+			t.Errorf("%s is a contact of who was deleted: %+v, %v", u, side, err)
 		}
 	}
 }

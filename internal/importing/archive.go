@@ -2,6 +2,7 @@ package importing
 
 import (
 	"archive/zip"
+	"compress/flate"
 	"errors"
 	"fmt"
 	"io"
@@ -123,6 +124,13 @@ func (a *archive) open(name string) (io.ReadCloser, int64, error) {
 		return nil, 0, errors.Join(err, f.Close())
 	}
 	return f, st.Size(), nil
+}
+
+// damaged tells whether an error says that something in a zip is not what it was, or is
+// packed as nobody here can unpack it. To read it again would not help.
+func damaged(err error) bool {
+	var corrupt flate.CorruptInputError
+	return errors.Is(err, zip.ErrFormat) || errors.Is(err, zip.ErrAlgorithm) || errors.Is(err, zip.ErrChecksum) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &corrupt)
 }
 
 // list returns the names below a directory, sorted; "" is all of it.

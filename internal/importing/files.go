@@ -92,8 +92,11 @@ func (e *leftError) Error() string { return e.why }
 func (w *writer) openFile(ctx context.Context, f *File) (io.ReadCloser, int64, error) {
 	if f.Path != "" {
 		r, size, err := w.from.Open(f.Path)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
+		switch {
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrInvalid):
 			err = &leftError{"it is not in the export"}
+		case damaged(err):
+			err = &leftError{"it is damaged"}
 		}
 		return r, size, err
 	}
@@ -304,6 +307,7 @@ func (f *Fetcher) keep(r io.Reader, most int64) (_ io.ReadCloser, _ int64, err e
 	if err != nil {
 		return nil, 0, err
 	}
+	withoutName(file)
 	t := &temporary{file}
 	defer func() {
 		if err != nil {
@@ -326,4 +330,4 @@ func (f *Fetcher) keep(r io.Reader, most int64) (_ io.ReadCloser, _ int64, err e
 
 type temporary struct{ *os.File }
 
-func (t *temporary) Close() error { return errors.Join(t.File.Close(), os.Remove(t.Name())) }
+func (t *temporary) Close() error { return closeAside(t.File) }

@@ -46,7 +46,9 @@ func (w *writer) conversation(ctx context.Context, key string, first int64) (*co
 	v := &conversation{Conversation: at, roots: map[uint64]*root{}, read: reading{}}
 	w.lists[key] = v
 	for _, k := range at.Members {
-		v.members = append(v.members, w.people[k].id)
+		if p := w.people[k]; at.Kind == Direct || !p.now.Deleted {
+			v.members = append(v.members, p.id)
+		}
 	}
 	slices.Sort(v.members)
 	v.members = slices.Compact(v.members)
@@ -104,7 +106,8 @@ func (w *writer) direct(ctx context.Context, v *conversation, first int64) error
 		return err
 	}
 	v.made = true
-	if a != b {
+	gone := slices.ContainsFunc(v.Members, func(k string) bool { return w.people[k].now.Deleted })
+	if a != b && !gone {
 		now := w.t.Now()
 		_, err := w.t.Directory.UpdateContacts(ctx, a, b, func(mine, theirs *im.Contact) ([]im.Promise, error) {
 			for _, side := range []*im.Contact{mine, theirs} {
@@ -216,6 +219,11 @@ func (w *writer) owner(v *conversation) im.UserID {
 		keys = append(keys, v.Creator)
 	}
 	keys = append(append(keys, v.Admins...), v.Members...)
+	there := slices.DeleteFunc(keys, func(k string) bool { return w.people[k].now.Deleted })
+	if len(there) == 0 && len(keys) > 0 {
+		return ""
+	}
+	keys = there
 	for _, k := range keys {
 		if p := w.people[k]; !p.Gone && !p.Bot {
 			return p.id
@@ -224,7 +232,7 @@ func (w *writer) owner(v *conversation) im.UserID {
 	switch {
 	case len(keys) > 0:
 		return w.people[keys[0]].id
-	case v.Creator != "":
+	case v.Creator != "" && !w.people[v.Creator].now.Deleted:
 		return w.people[v.Creator].id
 	}
 	return ""

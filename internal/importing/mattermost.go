@@ -219,10 +219,17 @@ func (s *mattermost) user(to *Collector, where string, u *mmUser) {
 	}
 }
 
-// dataFile is where a file is that the export names: below data/, or beside the lines.
+// dataFile is where a file is that the export names: below data/, or beside the lines; "" is
+// nowhere: neither the lines themselves nor what is above is a file of anybody's.
 func (s *mattermost) dataFile(name string) string {
-	if p := path.Join("data", name); s.has(p) || !s.has(name) {
+	p := path.Join("data", name)
+	switch {
+	case !strings.HasPrefix(p, "data/"):
+		return ""
+	case s.has(p) || !s.has(name):
 		return p
+	case path.Clean(name) == path.Clean(s.file):
+		return ""
 	}
 	return name
 }

@@ -14,7 +14,8 @@ import (
 var errLong = fmt.Errorf("it is longer than %d MiB", maxObject>>20)
 
 // lines calls f for each line of a file that is not empty, with its number. A line that is too
-// long is told, and passed over. f's slice is its own until it returns.
+// long is told, and passed over, and what is damaged is told, and read no further. f's slice is
+// its own until it returns.
 func lines(ctx context.Context, r io.Reader, tell func(line int, err error), f func(line int, text []byte) error) error {
 	b := bufio.NewReaderSize(r, 64<<10)
 	var text []byte
@@ -31,6 +32,10 @@ func lines(ctx context.Context, r io.Reader, tell func(line int, err error), f f
 			if !errors.Is(err, bufio.ErrBufferFull) {
 				break
 			}
+		}
+		if damaged(err) {
+			tell(line, fmt.Errorf("the file is damaged here, and is read no further: %w", err))
+			return nil
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
 			return err

@@ -249,6 +249,9 @@ func (w *writer) planOne(ctx context.Context, p *person, m *MappedUser, taken ma
 			return out, err
 		}
 	}
+	if p.now.Deleted {
+		w.c.Problemf("user "+p.Key, "their account was deleted here: nobody is their contact, and they are in no group")
+	}
 	if p.there {
 		p.username, p.display = p.now.Username, cmp.Or(p.now.DisplayName, p.display)
 	}

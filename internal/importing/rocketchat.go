@@ -292,9 +292,12 @@ func (s *rocketchat) files(m *Message, x *rcMessage) {
 		}
 		u := s.uploads[f.ID]
 		name := cmp.Or(u.Name, f.Name, f.ID)
-		p := path.Join("uploads", f.ID)
-		if ext := path.Ext(name); !s.has(p) && ext != "" {
-			p += ext
+		p := ""
+		if !strings.ContainsAny(f.ID, `/\`) { // who wrote the message may have said what its id is
+			p = path.Join("uploads", f.ID)
+			if ext := path.Ext(name); !s.has(p) && ext != "" {
+				p += ext
+			}
 		}
 		m.Files = append(m.Files, File{Name: name, Path: p})
 	}

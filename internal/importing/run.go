@@ -204,10 +204,10 @@ func (w *writer) write(ctx context.Context, m *Mapping) error {
 	return nil
 }
 
-// makeUser makes an account, unless it is there. made: an earlier run made all accounts, and
-// they are their users' own since.
+// makeUser makes an account, unless it is there, or was and is deleted. made: an earlier run
+// made all accounts, and they are their users' own since.
 func (w *writer) makeUser(ctx context.Context, p *person, made bool) error {
-	if p.there && (p.given || made) {
+	if p.there && (p.given || made || p.now.Deleted) {
 		w.r.Already.Users++
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 )
@@ -62,6 +63,7 @@ func (s *sorter) spill() (err error) {
 		return err
 	}
 	s.runs = append(s.runs, f)
+	withoutName(f)
 	w := bufio.NewWriterSize(f, 64<<10)
 	for i := range s.held {
 		r := &s.held[i]
@@ -153,9 +155,22 @@ func readRecord(r *bufio.Reader, to *record) error {
 
 func (s *sorter) close() (err error) {
 	for _, f := range s.runs {
-		err = errors.Join(err, f.Close(), os.Remove(f.Name()))
+		err = errors.Join(err, closeAside(f))
 	}
 	s.runs, s.held = nil, nil
+	return err
+}
+
+// withoutName removes the name of a file that is open, where the system lets one: what people
+// said does not stay there when the import is killed.
+func withoutName(f *os.File) { _ = os.Remove(f.Name()) }
+
+// closeAside closes a file that is needed no more, and removes it if it has its name yet.
+func closeAside(f *os.File) error {
+	err := f.Close()
+	if removed := os.Remove(f.Name()); !errors.Is(removed, fs.ErrNotExist) {
+		err = errors.Join(err, removed)
+	}
 	return err
 }
 

@@ -168,6 +168,9 @@ func (s *saying) slackTag(tag string, code bool) string {
 	return "[" + strings.NewReplacer("[", "(", "]", ")").Replace(label) + "](" + slackEscapes.Replace(what) + ")"
 }
 
+// longestName is how many bytes behind an @ may be somebody's name.
+const longestName = 256
+
 // atNames finds users who are mentioned by their names: @name.
 func (s *saying) atNames(text string) string {
 	if !strings.Contains(text, "@") {
@@ -185,6 +188,10 @@ func (s *saying) atNames(text string) string {
 		end := i + 1
 		for end < len(text) && (shortNameByte(text[end]) && text[end] != '+' || text[end] == '.') {
 			end++
+		}
+		if end-i > longestName {
+			i = end - 1
+			continue
 		}
 		for name := text[i+1 : end]; name != ""; name = name[:len(name)-1] {
 			is := ""

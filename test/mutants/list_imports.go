@@ -23,6 +23,11 @@ var imports = []Mutant{
 		Package: "internal/importing", Test: "TestLineOfAnImport",
 	},
 	{
+		Name: "any-file-of-an-export-is-attached", Breaks: "what an export says of everybody is no file of a message",
+		Hunks:   []Hunk{{"internal/importing/rocketchat.go", "if !strings.ContainsAny(f.ID, `/\\`) {", "if f.ID != \"\" {"}},
+		Package: "internal/importing", Test: "TestFilesOfNobody",
+	},
+	{
 		Name: "two-imports-at-once", Breaks: "two imports do not write to one database at once",
 		Hunks:   []Hunk{{"internal/journal/postgres/dated.go", `"SELECT pg_try_advisory_lock($1)"`, `"SELECT $1::bigint > 0"`}},
 		Package: "internal/app", Test: "TestOneImportAtATime",
