@@ -8,15 +8,15 @@ import (
 	"github.com/skein-im/skein/internal/im"
 )
 
-// erasePage is how many pairs are parted at a time.
+// erasePage is how many pairs are parted at a time, at first.
 const erasePage = 100
 
 // Erase ends all that a user whose account was deleted is to others, and they to them:
 // contacts, requests, blocks, remarks and tags. The others are told as of any contact that
 // ended. Done again it does nothing more.
 func (s *Service) Erase(ctx context.Context, user im.UserID) error {
-	for {
-		peers, err := s.store.KnownTo(ctx, user, erasePage)
+	for limit := erasePage; ; {
+		peers, err := s.store.KnownTo(ctx, user, limit)
 		if err != nil {
 			return fmt.Errorf("contacts of %s: %w", user, err)
 		}
@@ -35,8 +35,11 @@ func (s *Service) Erase(ctx context.Context, user im.UserID) error {
 				return err
 			}
 		}
-		if n == 0 || len(peers) < erasePage {
+		if len(peers) < limit {
 			return nil
+		}
+		if n == 0 { // those are in the way of the others
+			limit *= 2
 		}
 	}
 }
