@@ -1,14 +1,17 @@
 package app
 
 import (
+	"archive/zip"
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/skein-im/skein/internal/doctor"
+	"github.com/skein-im/skein/internal/export"
 	"github.com/skein-im/skein/internal/im"
 	skein "github.com/skein-im/skein/sdk/go"
 )
@@ -50,6 +53,18 @@ func TestListWithADamagedConversation(t *testing.T) {
 		if strings.Contains(all, groups[1]) || !strings.Contains(all, groups[2]) || q.Limit == 0 && !strings.Contains(all, groups[0]) {
 			t.Errorf("listed are %s of %s", all, groups)
 		}
+	}
+	var zipped bytes.Buffer
+	_, err = a.exports.Write(t.Context(), export.Ticket{User: "ann"}, &zipped)
+	ok(t, err)
+	z, err := zip.NewReader(bytes.NewReader(zipped.Bytes()), int64(zipped.Len()))
+	ok(t, err)
+	manifest, err := z.Open("manifest.json")
+	ok(t, err)
+	says, err := io.ReadAll(manifest)
+	ok(t, err)
+	if !bytes.Contains(says, []byte(`"complete":false`)) || !bytes.Contains(says, []byte(`{"conversation":"`+groups[1]+`","why":"missing"}`)) {
+		t.Errorf("an export says %s, without %s", says, groups[1])
 	}
 	if r := a.readiness(t.Context()); !r.Ready || r.Warnings == 0 || !strings.Contains(fmt.Sprint(r.Details), groups[1]) {
 		t.Errorf("%+v", r)

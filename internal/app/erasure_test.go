@@ -16,6 +16,7 @@ import (
 
 	"github.com/skein-im/skein/internal/account"
 	"github.com/skein-im/skein/internal/contract"
+	"github.com/skein-im/skein/internal/entrycodec"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/media"
 	"github.com/skein-im/skein/internal/search"
@@ -83,8 +84,11 @@ func newErased(t *testing.T, dir string) *erased {
 		w.says(u.ID, c, hers+" again")
 	}
 	w.says("bob", w.dm, "what do you mean")
-	draft, folder := "draft "+hers, named
-	_, err = w.messaging.SetMyState(ctx, zoe, w.dm, im.MyChange{Draft: &draft, Folder: &folder})
+	draft, folder, level, until := "draft "+hers, named, im.PushNone, w.now().Add(time.Hour).Truncate(time.Millisecond)
+	yes := true
+	_, err = w.messaging.SetMyState(ctx, zoe, w.dm, im.MyChange{
+		Draft: &draft, Folder: &folder, PushLevel: &level, Thread: &im.ThreadChange{Root: 1, Follow: &yes}, Pinned: &yes, Hidden: &yes, Unread: &yes, MutedUntil: &until,
+	})
 	ok(t, err)
 	later := w.message(w.dm, "later "+hers)
 	ok(t, w.App.later.Schedule(ctx, u.ID, later, w.now().Add(time.Hour)))
@@ -150,6 +154,26 @@ func (w *erased) texts(c im.ConversationID) (said, recalled int) {
 	return said, recalled
 }
 
+// settingsAreGone looks at what she set for herself: nothing of it is left.
+func (w *erased) settingsAreGone() {
+	w.t.Helper()
+	marks, err := w.journal.UserMarks(w.t.Context(), w.zoe)
+	ok(w.t, err)
+	for _, m := range marks {
+		if strings.Contains(m.Mine, hers) || strings.Contains(m.Mine, named) {
+			w.t.Errorf("what she set for herself is there: %q", m.Mine)
+		}
+		if m.Conversation != w.dm {
+			continue
+		}
+		left, err := entrycodec.MyState(m.Mine, w.dm)
+		ok(w.t, err)
+		if left != (im.MyState{Conversation: w.dm, Revision: left.Revision}) {
+			w.t.Errorf("what she set for herself is there: %+v", left)
+		}
+	}
+}
+
 // An account that is deleted leaves what was said to others to them, unless that is to be
 // erased, too; then and later.
 func TestErasureOfAnAccount(t *testing.T) {
@@ -207,13 +231,7 @@ func TestErasureOfAnAccount(t *testing.T) {
 			t.Errorf("%s: %d recalls", c, recalls)
 		}
 	}
-	marks, err := w.journal.UserMarks(ctx, w.zoe)
-	ok(t, err)
-	for _, m := range marks {
-		if strings.Contains(m.Mine, hers) || strings.Contains(m.Mine, named) {
-			t.Errorf("what she set for herself is there: %q", m.Mine)
-		}
-	}
+	w.settingsAreGone()
 	for _, c := range []im.ConversationID{im.Me(w.zoe), im.Saved(w.zoe)} {
 		got, err := w.journal.Read(ctx, c, 1, false, 100)
 		ok(t, err)

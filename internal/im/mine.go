@@ -60,6 +60,8 @@ type MyChange struct {
 	Folder *string
 	// Thread changes what is set for one thread.
 	Thread *ThreadChange
+	// NoThreads forgets what is set for all of them.
+	NoThreads bool
 	// PushLevel is another level, PushUnset none.
 	PushLevel *PushLevel
 	// Count and Read are the conversation's count and the user's read mark at that moment,
@@ -85,6 +87,9 @@ func (c *MyChange) Apply(s *MyState) bool {
 	}
 	if c.Thread != nil {
 		s.Threads = c.Thread.in(s.Threads)
+	}
+	if c.NoThreads {
+		s.Threads = ""
 	}
 	return *s != old
 }

@@ -46,16 +46,23 @@ func (s *Service) EraseMessages(ctx context.Context, u im.UserID, place string) 
 		if c > at {
 			after = wroteFrom(&all[i]) - 1
 		}
-		for more := true; more; pages++ {
+		for limit, more := givenPage, true; more; pages++ {
 			if pages == erasedPages {
 				return string(c) + " " + strconv.FormatUint(after, 10), nil
 			}
-			after, more, err = s.erasePage(ctx, u, c, after)
-			if errors.Is(err, im.ErrJournalDamaged) {
-				break // who reads it is told; others go on
-			}
-			if err != nil {
+			last, rest, err := s.erasePage(ctx, u, c, after, limit)
+			switch {
+			case err == nil:
+				after, more = last, rest
+			case !errors.Is(err, im.ErrJournalDamaged):
 				return "", err
+			case limit > 1: // around what is damaged one entry is read after the other
+				limit = 1
+			default: // it cannot be taken back: nobody reads it
+				if more, err = s.isBefore(ctx, c, after+1); err != nil {
+					return "", err
+				}
+				after++
 			}
 		}
 	}
@@ -83,10 +90,19 @@ func parseErased(place string) (c im.ConversationID, after uint64, err error) {
 	return im.ConversationID(name), after, nil
 }
 
-// erasePage takes back what a user wrote in a page of a conversation, behind after, and
-// tells where it ends and whether there may be more.
-func (s *Service) erasePage(ctx context.Context, u im.UserID, c im.ConversationID, after uint64) (last uint64, more bool, err error) {
-	es, err := s.journal.Read(ctx, c, after+1, false, givenPage)
+// isBefore tells whether an entry is before the last one of a conversation.
+func (s *Service) isBefore(ctx context.Context, c im.ConversationID, seq uint64) (bool, error) {
+	head, err := s.head(ctx, c)
+	if errors.Is(err, im.ErrJournalDamaged) {
+		return false, nil // nothing can be stored there, so nothing be taken back
+	}
+	return seq < head.Seq, err
+}
+
+// erasePage takes back what a user wrote in a page of at most limit entries of a conversation,
+// behind after, and tells where it ends and whether there may be more.
+func (s *Service) erasePage(ctx context.Context, u im.UserID, c im.ConversationID, after uint64, limit int) (last uint64, more bool, err error) {
+	es, err := s.journal.Read(ctx, c, after+1, false, limit)
 	if err != nil || len(es) == 0 {
 		return after, false, err
 	}
@@ -143,8 +159,8 @@ func (s *Service) EraseOwn(ctx context.Context, u im.UserID) error {
 // eraseMine removes what a user set for themselves in a conversation, but for the numbers
 // of what they deleted, which nothing takes back.
 func (s *Service) eraseMine(ctx context.Context, m *im.Mark) error {
-	no, text, at := false, "", time.Time{}
-	change := im.MyChange{Pinned: &no, MutedUntil: &at, Hidden: &no, Draft: &text, Unread: &no, Folder: &text}
+	no, text, at, level := false, "", time.Time{}, im.PushUnset
+	change := im.MyChange{Pinned: &no, MutedUntil: &at, Hidden: &no, Draft: &text, Unread: &no, Folder: &text, PushLevel: &level, NoThreads: true}
 	key := im.Mark{User: m.User, Conversation: m.Conversation}
 	lock := s.marking.of(&key)
 	lock.Lock()

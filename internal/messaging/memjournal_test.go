@@ -3,6 +3,7 @@ package messaging
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -31,6 +32,8 @@ type memJournal struct {
 	recallsAsked int
 	// damaged conversations refuse every append, as one whose end cannot be read.
 	damaged map[im.ConversationID]bool
+	// broken entries cannot be read, nor what is asked for together with them.
+	broken map[im.Newest]bool
 	// busy conversations are locked by somebody else, locked ones for less than a second.
 	busy, locked map[im.ConversationID]bool
 	// onHeads, onMarks, onLookup, onRead run before Heads, after SetMarks, before Lookup
@@ -206,6 +209,11 @@ func (j *memJournal) Read(_ context.Context, c im.ConversationID, from uint64, b
 			got = got[len(got)-limit:]
 		} else {
 			got = got[:limit]
+		}
+	}
+	for i := range got {
+		if j.broken[im.Newest{Conversation: c, Seq: got[i].Seq}] {
+			return nil, fmt.Errorf("entry %d: %w", got[i].Seq, im.ErrJournalDamaged)
 		}
 	}
 	return slices.Clone(got), nil
