@@ -53,14 +53,18 @@ func CompareBuilds(ctx context.Context, o Options, base, head string, headSet []
 	}{{"saturation", 0}, {fmt.Sprintf("%g msg/s", rate), rate}} {
 		l := CompareLoad{Name: load.name}
 		for round := range rounds {
-			order := []string{base, head}
+			turns := []bool{false, true}
 			if round%2 == 1 {
-				slices.Reverse(order)
+				slices.Reverse(turns)
 			}
-			for _, binary := range order {
+			for _, isHead := range turns {
+				binary, x := base, &l.Base
+				if isHead {
+					binary, x = head, &l.Head
+				}
 				o.Rate, o.GapMax = load.rate, 0
 				r, err := Chat(ctx, o, func(ctx context.Context, set ...string) (*Server, error) {
-					if binary == head {
+					if isHead {
 						set = append(set, headSet...)
 					}
 					return StartServer(ctx, binary, o.Log, set...)
@@ -70,10 +74,6 @@ func CompareBuilds(ctx context.Context, o Options, base, head string, headSet []
 				}
 				if broken := r.Failed(); broken != "" {
 					return nil, fmt.Errorf("%s: %s", binary, broken)
-				}
-				x := &l.Base
-				if binary == head {
-					x = &l.Head
 				}
 				x.CPU = append(x.CPU, r.Server.CPUMicrosPerMessage)
 				x.Allocs = append(x.Allocs, r.Server.Allocs)
