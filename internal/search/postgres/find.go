@@ -141,50 +141,37 @@ func bounds(ctx context.Context, db asker, names map[int64]im.ConversationID, q 
 // since is the id of the first message of a conversation that was stored at a time or later;
 // one behind all if none was.
 func since(ctx context.Context, db asker, number int64, at time.Time) (int64, error) {
-	id, low, high := int64(math.MaxInt64), int64(0), int64(0)
-	if err := db.QueryRow(ctx, "SELECT coalesce(max(seq), 0) + 1 FROM docs WHERE conversation = $1", number).Scan(&high); err != nil {
+	id, end := int64(math.MaxInt64), int64(0)
+	if err := db.QueryRow(ctx, "SELECT coalesce(max(seq), 0) + 1 FROM docs WHERE conversation = $1", number).Scan(&end); err != nil {
 		return 0, err
 	}
-	for low < high {
-		mid := low + (high-low)/2
-		var found, seq, stored int64
-		err := db.QueryRow(ctx, "SELECT id, seq, stored FROM docs WHERE conversation = $1 AND seq >= $2 ORDER BY seq LIMIT 1", number, mid).Scan(&found, &seq, &stored)
-		switch {
-		case errors.Is(err, pgx.ErrNoRows):
-			high = mid
-		case err != nil:
-			return 0, err
-		case stored >= at.UnixMilli():
-			id, high = found, mid
-		default:
-			low = seq + 1
+	_, err := search.Halves(end, func(from int64) (seq int64, enough, there bool, err error) {
+		var found, stored int64
+		err = db.QueryRow(ctx, "SELECT id, seq, stored FROM docs WHERE conversation = $1 AND seq >= $2 ORDER BY seq LIMIT 1", number, from).Scan(&found, &seq, &stored)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return 0, false, false, nil
 		}
-	}
-	return id, nil
+		if enough = stored >= at.UnixMilli(); enough && err == nil {
+			id = found
+		}
+		return seq, enough, true, err
+	})
+	return id, err
 }
 
 // firstID is the first id whose position, which grows with the ids, is a value or a greater
 // one; one behind the last if none is.
 func firstID(ctx context.Context, db asker, pos int64) (int64, error) {
-	var low, high int64
-	if err := db.QueryRow(ctx, "SELECT coalesce(max(id), 0) + 1 FROM docs").Scan(&high); err != nil {
+	var end int64
+	if err := db.QueryRow(ctx, "SELECT coalesce(max(id), 0) + 1 FROM docs").Scan(&end); err != nil {
 		return 0, err
 	}
-	const query = "SELECT id, pos FROM docs WHERE id >= $1 ORDER BY id LIMIT 1"
-	for low < high {
-		mid := low + (high-low)/2
-		var id, has int64
-		err := db.QueryRow(ctx, query, mid).Scan(&id, &has)
-		switch {
-		case errors.Is(err, pgx.ErrNoRows):
-			high = mid
-		case err != nil:
-			return 0, err
-		case has >= pos:
-			high = mid
-		default:
-			low = id + 1
+	return search.Halves(end, func(from int64) (id int64, enough, there bool, err error) {
+		var has int64
+		err = db.QueryRow(ctx, "SELECT id, pos FROM docs WHERE id >= $1 ORDER BY id LIMIT 1", from).Scan(&id, &has)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return 0, false, false, nil
 		}
-	}
-	return low, nil
+		return id, has >= pos, true, err
+	})
 }
