@@ -86,7 +86,9 @@ type serveCmd struct {
 // not start, or had to stop, is a line of it and nothing else.
 func (s *serveCmd) Run(ctx context.Context) error {
 	cfg, err := s.read()
-	err = errors.Join(err, app.Check(&cfg, app.Options{}))
+	if err != nil { // all that is wrong is told at once; otherwise app.Open looks
+		err = errors.Join(err, app.Check(&cfg, app.Options{}))
+	}
 	log, level := newLogger(cfg.Log)
 	told := func(err error) error {
 		if err == nil || asText(cfg.Log) {
