@@ -120,27 +120,14 @@ func (s *Service) begin(ctx context.Context, most int, done chan<- error) (int, 
 // marks reads marks. One that is damaged is nil, and the others are as they are: whom it is
 // of is not woken there, and nobody else waits for it.
 func (s *Service) marks(ctx context.Context, keys []im.MarkKey, recent bool) ([]*im.Mark, error) {
-	read := make([]im.Mark, len(keys))
-	err := s.o.Marks.Marks(ctx, keys, read, recent)
-	switch {
-	case err == nil:
-		out := make([]*im.Mark, len(keys))
-		for i := range read {
-			out[i] = &read[i]
-		}
-		return out, nil
-	case !errors.Is(err, im.ErrJournalDamaged):
-		return nil, err
-	case len(keys) == 1:
-		return []*im.Mark{nil}, nil
+	read, all := make([]im.Mark, len(keys)), make([]*im.Mark, len(keys))
+	for i := range read {
+		all[i] = &read[i]
 	}
-	half := len(keys) / 2
-	first, err := s.marks(ctx, keys[:half], recent)
-	if err != nil {
-		return nil, err
-	}
-	second, err := s.marks(ctx, keys[half:], recent)
-	return append(first, second...), err
+	err := im.Apart(0, len(keys), func(from, until int) error {
+		return s.o.Marks.Marks(ctx, keys[from:until], read[from:until], recent)
+	}, func(i int, _ error) { all[i] = nil })
+	return all, err
 }
 
 // do works on what was claimed, and notes what became of it.

@@ -120,7 +120,7 @@ var edges = []Mutant{
 	},
 	{
 		Name: "one-damaged-page-is-everybodys", Breaks: "one damaged block breaks what is in it and no more, in PostgreSQL",
-		Hunks:   []Hunk{{"internal/journal/damaged/damaged.go", "\tcase !errors.Is(err, im.ErrJournalDamaged):\n\t\treturn err\n", "\tcase err != nil || !errors.Is(err, im.ErrJournalDamaged):\n\t\treturn err\n"}},
+		Hunks:   []Hunk{{"internal/im/apart.go", "\tcase !errors.Is(err, ErrJournalDamaged):\n\t\treturn err\n", "\tcase err != nil || !errors.Is(err, ErrJournalDamaged):\n\t\treturn err\n"}},
 		Package: postgresDir, Test: "TestOneDamagedBlock",
 	},
 	{

@@ -39,7 +39,7 @@ var pushes = []Mutant{
 	},
 	{
 		Name: "one-damaged-mark-stops-all-pushes", Breaks: "what is damaged of one user keeps nobody else from being woken",
-		Hunks:   []Hunk{{"internal/push/work.go", "		return []*im.Mark{nil}, nil\n", "		return nil, err\n"}},
+		Hunks:   []Hunk{{"internal/push/work.go", "	err := im.Apart(0, len(keys), func(from, until int) error {\n		return s.o.Marks.Marks(ctx, keys[from:until], read[from:until], recent)\n	}, func(i int, _ error) { all[i] = nil })\n", "	err := s.o.Marks.Marks(ctx, keys, read, recent)\n"}},
 		Package: "internal/push", Test: "TestDamagedStopsNobodyElse",
 	},
 	{

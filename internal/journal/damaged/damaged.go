@@ -1,7 +1,7 @@
 // Package damaged is what the journals have in common where something that is stored is
 // damaged. A damaged block breaks what is in it, and nothing else: whoever asks for more
-// than one conversation gets the others. What could not be read is logged once, and
-// named to operators.
+// than one conversation gets the others (im.Apart). What could not be read is logged once,
+// and named to operators.
 package damaged
 
 import (
@@ -71,24 +71,4 @@ func (k *Known) Which() []im.ConversationID {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return slices.Sorted(maps.Keys(k.why))
-}
-
-// Apart asks about the things from <= i < until in one question. Where that meets
-// something damaged it asks about each half, down to single ones, of which broken is
-// told: k damaged ones among n take about 2·k·log₂(n) questions. ask sets its results
-// anew each time.
-func Apart(from, until int, ask func(from, until int) error, broken func(i int, err error)) error {
-	err := ask(from, until)
-	switch {
-	case !errors.Is(err, im.ErrJournalDamaged):
-		return err
-	case until-from == 1:
-		broken(from, err)
-		return nil
-	}
-	half := from + (until-from)/2
-	if err := Apart(from, half, ask, broken); err != nil {
-		return err
-	}
-	return Apart(half, until, ask, broken)
 }

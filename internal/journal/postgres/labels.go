@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"github.com/skein-im/skein/internal/im"
-	"github.com/skein-im/skein/internal/journal/damaged"
 )
 
 // labelledSQL finds the entries of many parts of conversations that have a label and
@@ -38,7 +37,7 @@ func (j *Journal) Labelled(ctx context.Context, spans []im.LabelSpan, limit int,
 		return err
 	}
 	defer j.life.RUnlock()
-	return damaged.Apart(0, len(spans), func(from, until int) error {
+	return im.Apart(0, len(spans), func(from, until int) error {
 		clear(out[from:until])
 		return j.labelled(ctx, spans[from:until], limit, out[from:until])
 	}, func(i int, err error) {

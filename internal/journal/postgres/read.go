@@ -12,7 +12,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/skein-im/skein/internal/im"
-	"github.com/skein-im/skein/internal/journal/damaged"
 	"github.com/skein-im/skein/internal/pg"
 )
 
@@ -245,7 +244,7 @@ func (j *Journal) Heads(ctx context.Context, cs []im.ConversationID, out []im.He
 	if len(cs) == 0 {
 		return nil
 	}
-	err := damaged.Apart(0, len(cs), func(from, until int) error {
+	err := im.Apart(0, len(cs), func(from, until int) error {
 		clear(out[from:until])
 		var in, names column
 		return j.query(ctx, stmtHeads, [][]byte{slotsOf(&in, cs[from:until]), texts(&names, cs[from:until])}, func(v [][]byte) error {

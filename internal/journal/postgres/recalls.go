@@ -7,7 +7,6 @@ import (
 	"math"
 
 	"github.com/skein-im/skein/internal/im"
-	"github.com/skein-im/skein/internal/journal/damaged"
 )
 
 // recalledSQL counts the recalled messages of many parts of conversations, and
@@ -33,7 +32,7 @@ func (j *Journal) Recalled(ctx context.Context, spans []im.Span, limit int, out 
 		return err
 	}
 	defer j.life.RUnlock()
-	return damaged.Apart(0, len(spans), func(from, until int) error {
+	return im.Apart(0, len(spans), func(from, until int) error {
 		clear(out[from:until])
 		return j.recalled(ctx, spans[from:until], limit, out[from:until])
 	}, func(i int, err error) {
