@@ -68,6 +68,43 @@ func TestLastSeenIsKeptInFewCalls(t *testing.T) {
 	})
 }
 
+// Who goes while it is looked again who may see them is told to be gone as ever: after the
+// grace, and since when. Once it was told at once and without the time, to the one of
+// two watchers of whom Logic was asked last.
+func TestGoneWhileItIsLooked(t *testing.T) {
+	for _, watchers := range [][]string{{"ann"}, {"ann", "cat"}} {
+		bubble(t, func(t *testing.T) {
+			w := newWorld(t)
+			hold := make(chan struct{})
+			w.logic.signal = func(_ im.Actor, s im.Signal) ([]im.UserID, error) {
+				<-hold
+				return s.Watch, nil
+			}
+			close(hold)
+			b := w.login("bob", "1")
+			var all []*peer
+			for _, u := range watchers {
+				s := w.login(u, "1")
+				s.send(watching("bob"))
+				s.want("presence bob true")
+				all = append(all, s)
+			}
+			hold = make(chan struct{})
+			w.g.Control(im.Control{Unwatch: "bob"})
+			_ = b.nc.Close()
+			synctest.Wait()
+			left := time.Now()
+			close(hold)
+			for _, s := range all {
+				got := s.want("presence bob false").GetPresence().LastSeenAtMs
+				if after := time.Since(left); got != left.UnixMilli() || after < 5*time.Second {
+					t.Errorf("bob left at %d, and is told %v later to be gone since %d", left.UnixMilli(), after, got)
+				}
+			}
+		})
+	}
+}
+
 // Who changes who may see them is hidden at once from all, until it was looked who may:
 // who may hears nothing of it, who may not hears that they are gone, and who may again
 // that they are there.

@@ -29,8 +29,8 @@ type Presence struct {
 	// asking is whom sessions ask to watch, while Logic is asked whether they may.
 	// Who is hidden meanwhile is not watched, whatever Logic has read.
 	asking map[*Member]*asking
-	// looks are the pairs that Logic is asked about again, each with the last time.
-	looks map[lookKey]uint64
+	// looks are the pairs that Logic is asked about again.
+	looks map[lookKey]looking
 	look  uint64
 	// left are those who went since TakeLeft, and when.
 	left map[im.UserID]time.Time
@@ -45,6 +45,13 @@ type asking struct {
 type lookKey struct {
 	s *Member
 	u im.UserID
+}
+
+// looking is the last look of a pair, and the user it keeps watched until it ends: what
+// happens meanwhile (the user goes, and since when) is told like to anybody.
+type looking struct {
+	number uint64
+	keeps  *watched // nil: nobody watched the user
 }
 
 // Look is a session that is not told of a user until Logic was asked again.
@@ -65,6 +72,7 @@ type watched struct {
 	// nodes are the other gateways where the user is; nil if there are none.
 	nodes   map[string]struct{}
 	by      map[*Member]struct{}
+	looks   int // how many looks keep it
 	closing WheelNode
 }
 
@@ -72,7 +80,7 @@ type watched struct {
 func NewPresence(out *outgoing.Queues, u *Users, w *Wheel, peers Peers, now func() time.Time) *Presence {
 	return &Presence{
 		out: out, users: u, wheel: w, peers: peers, now: now,
-		watched: map[im.UserID]*watched{}, asking: map[*Member]*asking{}, looks: map[lookKey]uint64{}, left: map[im.UserID]time.Time{},
+		watched: map[im.UserID]*watched{}, asking: map[*Member]*asking{}, looks: map[lookKey]looking{}, left: map[im.UserID]time.Time{},
 	}
 }
 
@@ -181,18 +189,39 @@ func (p *Presence) Hide(sessions []*Member, u im.UserID) (looks []Look) {
 		if !slices.Contains(s.watching, u) {
 			continue
 		}
-		l := Look{Member: s, user: u}
-		if w := p.watched[u]; w != nil {
-			_, by := w.by[s]
-			l.online = by && w.online
-		}
-		p.remove(s, u)
-		p.look++
-		l.number = p.look
-		p.looks[lookKey{s, u}] = l.number
-		looks = append(looks, l)
+		looks = append(looks, p.hide(s, u))
 	}
 	return looks
+}
+
+// hide begins a look. Caller holds presence.mu.
+func (p *Presence) hide(s *Member, u im.UserID) Look {
+	p.look++
+	l := Look{Member: s, user: u, number: p.look}
+	key := lookKey{s, u}
+	now := p.looks[key]
+	now.number = l.number
+	if w := p.watched[u]; w != nil {
+		_, by := w.by[s]
+		l.online = by && w.online
+		if now.keeps == nil {
+			now.keeps = w
+			w.looks++
+		}
+	}
+	p.looks[key] = now
+	p.remove(s, u)
+	return l
+}
+
+// looked ends the look of a pair, if there is one. Caller holds presence.mu.
+func (p *Presence) looked(key lookKey) {
+	w := p.looks[key].keeps
+	delete(p.looks, key)
+	if w != nil {
+		w.looks--
+		p.drop(w)
+	}
 }
 
 // Show ends a Hide: may has the user, if the session may be told of them. A later Hide of
@@ -201,10 +230,10 @@ func (p *Presence) Show(l Look, may []im.Watched) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	key := lookKey{l.Member, l.user}
-	if p.looks[key] != l.number {
+	if p.looks[key].number != l.number {
 		return
 	}
-	delete(p.looks, key)
+	defer p.looked(key)
 	if !slices.Contains(l.Member.watching, l.user) {
 		return
 	}
@@ -255,7 +284,7 @@ func (p *Presence) AskAgain() {
 func (p *Presence) Forget(s *Member) {
 	p.mu.Lock()
 	for _, u := range s.watching {
-		delete(p.looks, lookKey{s, u})
+		p.looked(lookKey{s, u})
 	}
 	p.clear(s)
 	delete(p.asking, s)
@@ -275,11 +304,18 @@ func (p *Presence) remove(s *Member, u im.UserID) {
 		return
 	}
 	delete(w.by, s)
-	if len(w.by) == 0 {
-		delete(p.watched, u)
-		p.wheel.Cancel(w)
-		p.peers.Unwatch([]im.UserID{u})
+	p.drop(w)
+}
+
+// drop ends the watching of a user whom nobody is told of any more. Caller holds
+// presence.mu.
+func (p *Presence) drop(w *watched) {
+	if len(w.by) > 0 || w.looks > 0 {
+		return
 	}
+	delete(p.watched, w.user)
+	p.wheel.Cancel(w)
+	p.peers.Unwatch([]im.UserID{w.user})
 }
 
 // Background notes whether s is in the background. One that comes back is told how
@@ -348,7 +384,7 @@ func (w *watched) Node() *WheelNode { return &w.closing }
 func (w *watched) Expire() int64 {
 	w.p.mu.Lock()
 	defer w.p.mu.Unlock()
-	if w.online && len(w.by) > 0 && !w.anywhere() {
+	if w.online && len(w.by)+w.looks > 0 && !w.anywhere() {
 		w.tell(false) // written at the end of the tick
 	}
 	return 0
