@@ -373,6 +373,7 @@ func (s *Service) lookAtPicture(ctx context.Context, u *im.Upload, r io.Reader) 
 	sum := sha256.Sum256(made.Body)
 	u.Hash = hex.EncodeToString(sum[:])
 	u.Blob, u.Thumbnail = newBlob(u.Hash), newBlob("small")
+	u.MIME = made.MIME
 	u.Size, u.Width, u.Height, u.Blurhash = int64(len(made.Body)), uint32(made.Width), uint32(made.Height), made.Blurhash
 	if _, err := s.keep(ctx, u.Blob, bytes.NewReader(made.Body)); err != nil {
 		return err

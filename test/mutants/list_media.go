@@ -54,8 +54,18 @@ var media = []Mutant{
 	},
 	{
 		Name: "orientation-is-lost", Breaks: "a picture is put upright",
-		Hunks:   []Hunk{{"internal/media/picture/picture.go", "img = turn(img, orientation(file))", "img = turn(img, 1)"}},
+		Hunks:   []Hunk{{"internal/media/picture/picture.go", "			img = turn(img, turned)\n			body, err = asJPEG", "			body, err = asJPEG"}},
 		Package: "internal/media/picture", Test: "TestOrientation",
+	},
+	{
+		Name: "orientation-of-a-png-is-lost", Breaks: "13.3: a PNG is put upright",
+		Hunks:   []Hunk{{"internal/media/picture/picture.go", "			img = turn(img, turned)\n			body, err = asPNG", "			body, err = asPNG"}},
+		Package: "internal/media/picture", Test: "TestOrientationOfPNG",
+	},
+	{
+		Name: "turned-webp-keeps-its-type", Breaks: "13.3: a WebP that is turned is written anew as what it says it is",
+		Hunks:   []Hunk{{"internal/media/upload.go", "	u.MIME = made.MIME\n", ""}},
+		Package: "internal/media", Test: "TestTurnedWebP",
 	},
 	{
 		Name: "svg-is-shown", Breaks: "what a browser would run is nothing to show",

@@ -92,6 +92,9 @@ func NewMaker(o Options) *Maker {
 
 // Made is a picture as it may be shown.
 type Made struct {
+	// MIME is of Body: a WebP that had to be turned is one no more.
+	MIME string
+	// Width and Height are of the picture as it is shown, upright.
 	Width, Height int
 	Blurhash      string
 	// Body is the picture, Thumbnail a small JPEG of it.
@@ -149,10 +152,14 @@ func (m *Maker) Make(ctx context.Context, mime string, r io.Reader, size int64) 
 
 // perPixel is how many bytes a pixel takes while a picture is decoded, turned and written
 // again, at 8 bytes each. Of a progressive JPEG the decoder keeps what all its scans say, 4
-// bytes for each component, beside the picture.
+// bytes for each component, beside the picture. A PNG has up to 8 before it is turned, and two
+// copies of 4 then.
 func perPixel(mime string, file []byte) int64 {
-	if mime == "image/jpeg" && progressive(file) {
+	switch {
+	case mime == "image/jpeg" && progressive(file):
 		return 12 + 4*4
+	case mime == "image/png" && orientation(mime, file) > 1:
+		return 8 + 2*4
 	}
 	return 12
 }
@@ -180,17 +187,17 @@ func made(mime string, file []byte) (*Made, error) {
 	var img image.Image
 	body := file
 	var err error
+	turned := orientation(mime, file)
 	switch mime {
 	case "image/jpeg":
 		if img, err = jpeg.Decode(bytes.NewReader(file)); err == nil {
-			img = turn(img, orientation(file))
+			img = turn(img, turned)
 			body, err = asJPEG(img, quality)
 		}
 	case "image/png":
 		if img, err = png.Decode(bytes.NewReader(file)); err == nil {
-			var b bytes.Buffer
-			err = png.Encode(&b, img)
-			body = b.Bytes()
+			img = turn(img, turned)
+			body, err = asPNG(img)
 		}
 	case "image/gif":
 		if body, err = cleanGIF(file); err == nil {
@@ -201,17 +208,38 @@ func made(mime string, file []byte) (*Made, error) {
 		if body, first, err = cleanWebP(file); err == nil {
 			img, err = webp.Decode(bytes.NewReader(first))
 		}
+		if err == nil && turned > 1 {
+			img, body, mime, err = upright(img, turned)
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrBroken, err)
 	}
 	small := shrink(img)
-	out := &Made{Width: img.Bounds().Dx(), Height: img.Bounds().Dy(), Blurhash: blurhash(small), Body: body}
+	out := &Made{MIME: mime, Width: img.Bounds().Dx(), Height: img.Bounds().Dy(), Blurhash: blurhash(small), Body: body}
 	if mime == "image/gif" || mime == "image/webp" { // of an animation the first picture may be a part
 		out.Width, out.Height, _ = bounds(mime, file)
 	}
 	out.Thumbnail, err = asJPEG(small, smallQuality)
 	return out, err
+}
+
+// upright turns a picture of a WebP, which nothing here writes: a lossy one becomes a JPEG; one
+// that is lossless, or has transparent parts, a PNG.
+func upright(img image.Image, o int) (to image.Image, body []byte, mime string, err error) {
+	_, lossy := img.(*image.YCbCr)
+	if to = turn(img, o); lossy {
+		body, err = asJPEG(to, quality)
+		return to, body, "image/jpeg", err
+	}
+	body, err = asPNG(to)
+	return to, body, "image/png", err
+}
+
+func asPNG(img image.Image) ([]byte, error) {
+	var b bytes.Buffer
+	err := png.Encode(&b, img)
+	return b.Bytes(), err
 }
 
 func asJPEG(img image.Image, q int) ([]byte, error) {
@@ -242,19 +270,38 @@ func shrink(img image.Image) *image.RGBA {
 	return small
 }
 
-// turn puts a picture upright: o is the orientation that EXIF tells, 1 to 8.
+// turn puts a picture upright: o is the orientation that EXIF tells, 1 to 8. What is
+// transparent stays so.
 func turn(img image.Image, o int) image.Image {
 	if o < 2 || o > 8 {
 		return img
 	}
 	b := img.Bounds()
-	from := image.NewRGBA(image.Rect(0, 0, b.Dx(), b.Dy()))
-	draw.Draw(from, from.Bounds(), img, b.Min, draw.Src)
 	w, h := b.Dx(), b.Dy()
-	to := image.NewRGBA(image.Rect(0, 0, w, h))
+	size := image.Rect(0, 0, w, h)
+	turned := size
 	if o >= 5 {
-		to = image.NewRGBA(image.Rect(0, 0, h, w))
+		turned = image.Rect(0, 0, h, w)
 	}
+	if clear, ok := img.(interface{ Opaque() bool }); ok && !clear.Opaque() {
+		from, ok := img.(*image.NRGBA)
+		if !ok {
+			from = image.NewNRGBA(size)
+			draw.Draw(from, size, img, b.Min, draw.Src)
+		}
+		to := image.NewNRGBA(turned)
+		turnPixels(to.Pix, to.Stride, from.Pix, from.Stride, w, h, o)
+		return to
+	}
+	from, to := image.NewRGBA(size), image.NewRGBA(turned)
+	draw.Draw(from, size, img, b.Min, draw.Src)
+	turnPixels(to.Pix, to.Stride, from.Pix, from.Stride, w, h, o)
+	return to
+}
+
+// turnPixels copies the pixels of a picture of w × h, of 4 bytes each, to where they are when
+// it is upright.
+func turnPixels(to []byte, toStride int, from []byte, fromStride, w, h, o int) {
 	for y := range h {
 		for x := range w {
 			tx, ty := x, y
@@ -274,8 +321,7 @@ func turn(img image.Image, o int) image.Image {
 			case 8:
 				tx, ty = y, w-1-x
 			}
-			copy(to.Pix[ty*to.Stride+4*tx:][:4], from.Pix[y*from.Stride+4*x:][:4])
+			copy(to[ty*toStride+4*tx:][:4], from[y*fromStride+4*x:][:4])
 		}
 	}
-	return to
 }

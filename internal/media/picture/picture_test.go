@@ -8,9 +8,11 @@ import (
 	"hash/crc32"
 	"image"
 	"image/color"
+	"image/draw"
 	"image/gif"
 	"image/jpeg"
 	"image/png"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -38,7 +40,7 @@ func corner(w, h int) *image.RGBA {
 	return img
 }
 
-func asPNG(t *testing.T, img image.Image) []byte {
+func pngOf(t *testing.T, img image.Image) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := png.Encode(&b, img); err != nil {
@@ -47,8 +49,8 @@ func asPNG(t *testing.T, img image.Image) []byte {
 	return b.Bytes()
 }
 
-// exif is an APP1 that tells an orientation, and a secret besides.
-func exif(order binary.AppendByteOrder, o uint16) []byte {
+// tiffOf tells an orientation, and a secret besides.
+func tiffOf(order binary.AppendByteOrder, o uint16) []byte {
 	tiff := []byte("II*\x00")
 	if order.String() == "BigEndian" {
 		tiff = []byte("MM\x00*")
@@ -62,7 +64,12 @@ func exif(order binary.AppendByteOrder, o uint16) []byte {
 		tiff = order.AppendUint16(tiff, tag.value)
 		tiff = append(tiff, 0, 0)
 	}
-	tiff = append(tiff, "52.5200 N 13.4050 E"...)
+	return append(tiff, "52.5200 N 13.4050 E"...)
+}
+
+// exif is an APP1 that tells an orientation.
+func exif(order binary.AppendByteOrder, o uint16) []byte {
+	tiff := tiffOf(order, o)
 	out := binary.BigEndian.AppendUint16([]byte{0xff, 0xe1}, uint16(2+6+len(tiff)))
 	return append(append(out, "Exif\x00\x00"...), tiff...)
 }
@@ -105,30 +112,13 @@ func redAt(img image.Image) (at string) {
 // A JPEG is put upright as its EXIF says, of either byte order, and says nothing but the
 // picture then: not where it was made.
 func TestOrientation(t *testing.T) {
-	red := []string{1: "left top", 2: "right top", 3: "right bottom", 4: "left bottom", 5: "left top", 6: "right top", 7: "right bottom", 8: "left bottom"}
 	for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
 		for o := uint16(1); o <= 8; o++ {
 			made, err := make1(t, withEXIF(t, corner(640, 320), order, o))
 			if err != nil {
 				t.Fatal(err)
 			}
-			w, h := 640, 320
-			if o >= 5 {
-				w, h = h, w
-			}
-			img, small := decoded(t, made.Body), decoded(t, made.Thumbnail)
-			if img.Bounds().Dx() != w || img.Bounds().Dy() != h || made.Width != w || made.Height != h {
-				t.Errorf("%v %d: %v, told %d × %d", order, o, img.Bounds(), made.Width, made.Height)
-			}
-			if redAt(img) != red[o] || redAt(small) != red[o] {
-				t.Errorf("%v %d: red at %q, small %q; %q wanted", order, o, redAt(img), redAt(small), red[o])
-			}
-			if max(small.Bounds().Dx(), small.Bounds().Dy()) != side {
-				t.Errorf("small: %v", small.Bounds())
-			}
-			if bytes.Contains(made.Body, []byte("Exif")) || bytes.Contains(made.Body, []byte("52.5200")) {
-				t.Error("EXIF is left")
-			}
+			isUpright(t, order.String(), made, o)
 		}
 	}
 	for _, bad := range []string{"", "II", "II*\x00\xff\xff\xff\xff", "XX*\x00\x08\x00\x00\x00", "II*\x00\x08\x00\x00\x00\xff\xff"} {
@@ -145,11 +135,152 @@ func pngChunk(name, body string) []byte {
 	return binary.BigEndian.AppendUint32(out, crc32.ChecksumIEEE([]byte(name+body)))
 }
 
+// isUpright tells what is wrong with a picture of corner(640, 320) that said o.
+func isUpright(t *testing.T, what string, made *Made, o uint16) {
+	t.Helper()
+	red := []string{1: "left top", 2: "right top", 3: "right bottom", 4: "left bottom", 5: "left top", 6: "right top", 7: "right bottom", 8: "left bottom"}
+	w, h := 640, 320
+	if o >= 5 {
+		w, h = h, w
+	}
+	img, small := decoded(t, made.Body), decoded(t, made.Thumbnail)
+	if img.Bounds().Dx() != w || img.Bounds().Dy() != h || made.Width != w || made.Height != h || small.Bounds().Dx() != w/2 {
+		t.Errorf("%s, %d: %v, told %d × %d, small %v", what, o, img.Bounds(), made.Width, made.Height, small.Bounds())
+	}
+	if redAt(img) != red[o] || redAt(small) != red[o] {
+		t.Errorf("%s, %d: red at %q, small %q; %q wanted", what, o, redAt(img), redAt(small), red[o])
+	}
+	for _, left := range []string{"eXIf", "EXIF", "Exif", "52.5200"} {
+		if bytes.Contains(made.Body, []byte(left)) {
+			t.Errorf("%s, %d: %q is left", what, o, left)
+		}
+	}
+	if Sniff(made.Body) != made.MIME {
+		t.Errorf("%s, %d: told to be %s, is %s", what, o, made.MIME, Sniff(made.Body))
+	}
+}
+
+// A PNG is put upright as its EXIF says, wherever in the file that is, and what is transparent
+// stays so.
+func TestOrientationOfPNG(t *testing.T) {
+	p := pngOf(t, corner(640, 320))
+	for o := uint16(1); o <= 8; o++ {
+		for what, at := range map[string]int{"before": 33, "behind": len(p) - 12} {
+			said := pngChunk("eXIf", string(tiffOf(binary.BigEndian, o)))
+			made, err := make1(t, slices.Concat(p[:at], said, p[at:]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			isUpright(t, what+" the picture", made, o)
+		}
+	}
+	clear := map[string]draw.Image{"8 bits": image.NewNRGBA(image.Rect(0, 0, 4, 2)), "16 bits": image.NewNRGBA64(image.Rect(0, 0, 4, 2)), "a palette": image.NewPaletted(image.Rect(0, 0, 4, 2), color.Palette{color.NRGBA{}, color.NRGBA{255, 0, 0, 128}})}
+	for what, img := range clear {
+		img.Set(3, 0, color.NRGBA{255, 0, 0, 128})
+		p := pngOf(t, img)
+		made, err := make1(t, slices.Concat(p[:33], pngChunk("eXIf", string(tiffOf(binary.LittleEndian, 6))), p[33:]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := decoded(t, made.Body)
+		if got.Bounds() != image.Rect(0, 0, 2, 4) || color.NRGBAModel.Convert(got.At(1, 3)) != (color.NRGBA{255, 0, 0, 128}) {
+			t.Errorf("%s: %v, %v", what, got.Bounds(), got.At(1, 3))
+		}
+	}
+	for cut := range p { // no cut is a panic
+		_ = pngOrientation(p[:cut])
+	}
+	if got := perPixel("image/png", slices.Concat(p[:33], pngChunk("eXIf", string(tiffOf(binary.BigEndian, 6))), p[33:])); got != 16 {
+		t.Errorf("one that is turned takes %d bytes a pixel", got)
+	}
+}
+
+// bits are written as a lossless WebP has them, the lowest of each byte first.
+type bits struct {
+	b []byte
+	n int
+}
+
+func (b *bits) put(v, n int) {
+	for i := range n {
+		if b.n%8 == 0 {
+			b.b = append(b.b, 0)
+		}
+		b.b[b.n/8] |= byte(v>>i&1) << (b.n % 8)
+		b.n++
+	}
+}
+
+// losslessWebP is a VP8L of a picture whose colours are 0 or 255, and whose alpha 128 or 255.
+func losslessWebP(img *image.RGBA, alpha bool) []byte {
+	b := &bits{b: []byte{0x2f}, n: 8}
+	w, h := img.Bounds().Dx(), img.Bounds().Dy()
+	b.put(w-1, 14)
+	b.put(h-1, 14)
+	b.put(0, 1+3+1+1+1) // hints, version; no transforms, no cache of colours, one group of codes
+	for _, least := range []int{0, 0, 0, 128} {
+		b.put(0b111, 3) // two symbols of 8 bits
+		b.put(least, 8)
+		b.put(255, 8)
+	}
+	b.put(0b001, 4) // no distances
+	for i := 0; i < len(img.Pix); i += 4 {
+		for _, c := range []int{1, 0, 2} { // green, red, blue
+			b.put(int(img.Pix[i+c]>>7), 1)
+		}
+		if alpha {
+			b.put(0, 1)
+		} else {
+			b.put(1, 1)
+		}
+	}
+	return b.b
+}
+
+// A WebP that is to be turned is written anew, upright, as what it is told to be; of one that
+// is not, and of an animation, nothing is.
+func TestOrientationOfWebP(t *testing.T) {
+	said := func(flags byte, name string, picture []byte, w, h int, exif []byte) []byte {
+		head := []byte{flags, 0, 0, 0, byte(w - 1), byte((w - 1) >> 8), 0, byte(h - 1), byte((h - 1) >> 8), 0}
+		return riff(appendChunk(appendChunk(appendChunk(nil, "VP8X", head), name, picture), "EXIF", exif))
+	}
+	for o := uint16(1); o <= 8; o++ {
+		for _, begin := range []string{"", "Exif\x00\x00"} {
+			made, err := make1(t, said(webpEXIF, "VP8L", losslessWebP(corner(640, 320), false), 640, 320, append([]byte(begin), tiffOf(binary.LittleEndian, o)...)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			isUpright(t, "a WebP", made, o)
+			if want := map[bool]string{true: "image/png", false: "image/webp"}[o > 1]; made.MIME != want {
+				t.Errorf("%d: %s, %s wanted", o, made.MIME, want)
+			}
+		}
+	}
+	made, err := make1(t, said(webpEXIF|webpAlpha, "VP8L", losslessWebP(corner(4, 2), true), 4, 2, tiffOf(binary.LittleEndian, 8)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := color.NRGBAModel.Convert(decoded(t, made.Body).At(0, 3)); got != (color.NRGBA{255, 0, 0, 128}) {
+		t.Errorf("transparent parts: %v", got)
+	}
+	lossy, err := content(unbase64(t, webpLossy))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made, err = make1(t, said(webpEXIF, "VP8 ", lossy[8:], 1, 1, tiffOf(binary.LittleEndian, 3))); err != nil || made.MIME != "image/jpeg" || Sniff(made.Body) != "image/jpeg" {
+		t.Errorf("a lossy one: %v, %+v", err, made)
+	}
+	still := appendChunk(make([]byte, 16), "VP8L", losslessWebP(corner(1, 1), false))
+	if made, err = make1(t, said(webpEXIF|webpAnimated, "ANMF", still, 1, 1, tiffOf(binary.LittleEndian, 6))); err != nil || made.MIME != "image/webp" || !bytes.Contains(made.Body, []byte("ANMF")) {
+		t.Errorf("an animation: %v, %+v", err, made)
+	}
+}
+
 // A PNG loses what it says besides the picture, and keeps what is transparent.
 func TestPNG(t *testing.T) {
 	img := image.NewNRGBA(image.Rect(0, 0, 40, 20))
 	img.Set(3, 3, color.NRGBA{255, 0, 0, 128})
-	p := asPNG(t, img)
+	p := pngOf(t, img)
 	file := append(append(append([]byte{}, p[:33]...), pngChunk("tEXt", "Author\x00somebody")...), p[33:]...)
 	file = append(file, "behind the end"...)
 	made, err := make1(t, file)
@@ -273,7 +404,7 @@ func TestBombs(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for _, b := range [][]byte{[]byte("\x89PNG\r\n\x1a\nno picture"), []byte("GIF89a"), []byte("\xff\xd8\xff no"), riff([]byte("VP8 \xff\xff\xff\xff")), asPNG(t, corner(9, 9))[:60], {0xff, 0xd8, 0xff, 0xe0}} {
+	for _, b := range [][]byte{[]byte("\x89PNG\r\n\x1a\nno picture"), []byte("GIF89a"), []byte("\xff\xd8\xff no"), riff([]byte("VP8 \xff\xff\xff\xff")), pngOf(t, corner(9, 9))[:60], {0xff, 0xd8, 0xff, 0xe0}} {
 		if _, err := make1(t, b); !errors.Is(err, ErrBroken) {
 			t.Errorf("%.20q: %v", b, err)
 		}
@@ -288,7 +419,7 @@ func TestBombs(t *testing.T) {
 // can be taken away.
 func TestMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		file := asPNG(t, corner(100, 100))
+		file := pngOf(t, corner(100, 100))
 		m := NewMaker(Options{Memory: 100 * 100 * 12})
 		if err := m.work.Acquire(t.Context(), m.forMaking); err != nil {
 			t.Fatal(err)
@@ -322,7 +453,7 @@ func TestMemory(t *testing.T) {
 // While as many pictures are decoded as may be, others wait, also where there is memory.
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		file := asPNG(t, corner(100, 100))
+		file := pngOf(t, corner(100, 100))
 		m := NewMaker(Options{AtATime: 2})
 		if err := m.turns.Acquire(t.Context(), 2); err != nil {
 			t.Fatal(err)
@@ -360,7 +491,7 @@ func TestBlurhash(t *testing.T) {
 			t.Errorf("%s, not %s", got, want)
 		}
 	}
-	made, err := make1(t, asPNG(t, corner(64, 64)))
+	made, err := make1(t, pngOf(t, corner(64, 64)))
 	if err != nil || len(made.Blurhash) != 28 || made.Blurhash[0] != 'L' {
 		t.Errorf("%v: %+v", err, made)
 	}
