@@ -1,9 +1,15 @@
 package media
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
 	"slices"
 	"testing"
+
+	"github.com/skein-im/skein/internal/im"
 )
 
 // A WebP that is turned is no WebP any more, and the upload says so.
@@ -18,4 +24,40 @@ func TestTurnedWebP(t *testing.T) {
 	if got := string(w.content(s, u)[:3]); u.MIME != "image/jpeg" || got != "\xff\xd8\xff" || u.Width != 1 || u.Height != 1 {
 		t.Errorf("%+v: %q", u, got)
 	}
+}
+
+// boxOf is a box of a film or a HEIC.
+func boxOf(kind string, parts ...[]byte) []byte {
+	body := slices.Concat(parts...)
+	return slices.Concat(binary.BigEndian.AppendUint32(nil, uint32(8+len(body))), []byte(kind), body)
+}
+
+// What is kept of a film does not say where it was made, though that lies over the end of a
+// piece; its hash is of what is kept, and what is played is as it came. A HEIC that is cut off
+// is not taken, and one that is whole says as little.
+func TestSaysNoPlace(t *testing.T) {
+	w := newWorld(t)
+	s := w.service()
+	place := boxOf("moov", boxOf("udta", bytes.Repeat([]byte("+52.5200+013.4050/"), 2000)), boxOf("mvhd", make([]byte, 12), []byte{0, 0, 3, 232, 0, 0, 7, 208}))
+	played := pattern(pieceBytes - 20_000)
+	film := slices.Concat(boxOf("ftyp", []byte("qt  \x00\x00\x00\x00")), boxOf("mdat", played), place, boxOf("free", pattern(100)))
+	u := w.up(s, "ann", film)
+	kept := w.content(s, u)
+	sum := sha256.Sum256(kept)
+	if len(kept) != len(film) || bytes.Contains(kept, []byte("52.5")) || bytes.Contains(kept, []byte("+013")) || !bytes.Contains(kept, played) {
+		t.Errorf("%d bytes of %d, %d places", len(kept), len(film), bytes.Count(kept, []byte("52.5")))
+	}
+	if u.Hash != hex.EncodeToString(sum[:]) || u.Duration.Seconds() != 2 {
+		t.Errorf("%+v", u)
+	}
+	heic := slices.Concat(boxOf("ftyp", []byte("heic\x00\x00\x00\x00")), boxOf("mdat", played[:1000]), boxOf("uuid", []byte("+52.5200+013.4050/")))
+	if kept := w.content(s, w.up(s, "ann", heic)); bytes.Contains(kept, []byte("52.5")) || !bytes.Contains(kept, played[:1000]) {
+		t.Errorf("%q", kept[len(kept)-40:])
+	}
+	cut, err := s.Begin(t.Context(), "ann", int64(len(heic)-1), im.MediaFacts{})
+	w.ok(err)
+	_, err = s.Write(t.Context(), "ann", cut.ID, 0, bytes.NewReader(heic[:len(heic)-1]), nil)
+	w.code("cut off", err, im.CodeInvalidArgument)
+	_, err = s.Of(t.Context(), "ann", cut.ID)
+	w.code("thrown away", err, im.CodeNotFound)
 }

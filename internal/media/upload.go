@@ -12,6 +12,7 @@ import (
 	"io/fs"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/media/isobmff"
 	"github.com/skein-im/skein/internal/media/picture"
 	"github.com/skein-im/skein/internal/media/scan"
 	"github.com/skein-im/skein/internal/media/sound"
@@ -290,7 +291,7 @@ func (s *Service) notTaken(ctx context.Context, u im.Upload, why error) (im.Uplo
 		told = im.Errorf(im.CodeInfected, "the scanner of this server found something harmful in the upload")
 	case errors.Is(why, picture.ErrLarge), errors.Is(why, scan.ErrTooLong):
 		told = im.TooLarge("media", "%v", why)
-	case errors.Is(why, picture.ErrBroken):
+	case errors.Is(why, picture.ErrBroken), errors.Is(why, isobmff.ErrBroken):
 		told = im.Wrong("media", "%v", why)
 	case errors.Is(why, fs.ErrNotExist):
 		return s.lost(ctx, u)
@@ -329,8 +330,12 @@ func (s *Service) look(ctx context.Context, u *im.Upload, pieces []im.MediaPiece
 	if picture.Is(u.MIME) {
 		return s.lookAtPicture(ctx, u, r)
 	}
+	private, err := s.private(ctx, u, pieces)
+	if err != nil {
+		return err
+	}
 	sum := sha256.New()
-	read := &noting{r: r}
+	read := &noting{r: isobmff.Over(r, private)}
 	summed := io.TeeReader(read, sum)
 	measured(u, sound.Measure(u.MIME, summed, u.Size))
 	if _, err := io.Copy(io.Discard, summed); err != nil || read.err != nil || read.n != u.Size {
@@ -343,11 +348,20 @@ func (s *Service) look(ctx context.Context, u *im.Upload, pieces []im.MediaPiece
 	u.Blob = newBlob(u.Hash)
 	again := &joined{ctx: ctx, store: s.o.Store, pieces: pieces}
 	defer again.Close()
-	kept, err := s.keep(ctx, u.Blob, again)
+	kept, err := s.keep(ctx, u.Blob, isobmff.Over(again, private))
 	if err == nil && kept != u.Size {
 		err = io.ErrUnexpectedEOF
 	}
 	return err
+}
+
+// private is what an upload says besides what it shows or plays, where it is of a form that
+// stays as long as it is without.
+func (s *Service) private(ctx context.Context, u *im.Upload, pieces []im.MediaPiece) ([]isobmff.Patch, error) {
+	if !isobmff.Is(u.MIME) {
+		return nil, nil
+	}
+	return isobmff.Private(u.MIME, &window{ctx: ctx, store: s.o.Store, pieces: pieces}, u.Size)
 }
 
 // measured takes what was found out about a sound or film in the place of what its uploader

@@ -95,6 +95,7 @@ var allowed = []struct {
 	{"internal/bucket", nil, "it speaks to a store, for anybody"},
 	{"internal/media/blob", []string{"internal/bucket", "internal/platform"}, "it keeps bytes, and knows nothing of whose they are"},
 	{"internal/media/picture", nil, "it looks at pictures, and knows nothing of whose they are"},
+	{"internal/media/isobmff", nil, "it walks through boxes, and knows nothing of whose they are"},
 	{"internal/media/sound", nil, "it measures sounds, and knows nothing of whose they are"},
 	{"internal/media/scan", nil, "it speaks to a scanner, and knows nothing of whose the bytes are"},
 	{"internal/account", []string{"internal/im", "internal/cache", "internal/limits"}, "business, where passwords wait in a queue that knows neither accounts nor stores"},

@@ -63,6 +63,41 @@ var media = []Mutant{
 		Package: "internal/media/picture", Test: "TestOrientationOfPNG",
 	},
 	{
+		Name: "exif-of-a-heic-stays", Breaks: "13.3: a HEIC says nothing of the place",
+		Hunks:   []Hunk{{"internal/media/isobmff/items.go", `		case "Exif":` + "\n", `		case "exif":` + "\n"}},
+		Package: "internal/media/isobmff", Test: "TestItems",
+	},
+	{
+		Name: "exif-of-a-heic-is-no-exif", Breaks: "13.3: an item with EXIF is EXIF that says nothing, which decoders take",
+		Hunks:   []Hunk{{"internal/media/isobmff/items.go", "	p.Begin = rest[len(p.Begin):]\n", ""}},
+		Package: "internal/media/isobmff", Test: "TestEXIFInParts",
+	},
+	{
+		Name: "items-are-looked-for-in-the-file", Breaks: "13.3: items in idat are written over, and nothing else",
+		Hunks:   []Hunk{{"internal/media/isobmff/items.go", "		return l.idat, nil\n", "		return box{end: l.f.size}, nil\n"}},
+		Package: "internal/media/isobmff", Test: "TestItems",
+	},
+	{
+		Name: "broken-heic-is-taken", Breaks: "13.3: a picture of which it cannot be told what it says besides is not taken",
+		Hunks:   []Hunk{{"internal/media/isobmff/isobmff.go", "		if f.picture {\n			return b, false, fmt", "		if f.size < 0 {\n			return b, false, fmt"}},
+		Package: "internal/media/isobmff", Test: "TestBrokenPictures",
+	},
+	{
+		Name: "place-of-a-film-stays", Breaks: "13.3: a film says nothing of the place",
+		Hunks:   []Hunk{{"internal/media/isobmff/isobmff.go", `		case "udta", "meta", "uuid"`, `		case "meta", "uuid"`}},
+		Package: "internal/media/isobmff", Test: "TestFilm",
+	},
+	{
+		Name: "gps-track-stays", Breaks: "13.3: a track of metadata goes with its samples",
+		Hunks:   []Hunk{{"internal/media/isobmff/track.go", "	if err := f.samples(); err != nil {\n", "	if _, err := f.text(0, 0, 0); err != nil {\n"}},
+		Package: "internal/media/isobmff", Test: "TestMetadataTrack",
+	},
+	{
+		Name: "what-is-kept-is-as-it-came", Breaks: "13.3: what is kept, and not its hash alone, is without what a film says besides",
+		Hunks:   []Hunk{{"internal/media/upload.go", "s.keep(ctx, u.Blob, isobmff.Over(again, private))", "s.keep(ctx, u.Blob, again)"}},
+		Package: "internal/media", Test: "TestSaysNoPlace",
+	},
+	{
 		Name: "turned-webp-keeps-its-type", Breaks: "13.3: a WebP that is turned is written anew as what it says it is",
 		Hunks:   []Hunk{{"internal/media/upload.go", "	u.MIME = made.MIME\n", ""}},
 		Package: "internal/media", Test: "TestTurnedWebP",

@@ -510,6 +510,8 @@ func TestSniff(t *testing.T) {
 		"\x00\x00\x00\x20ftypM4A \x00\x00":                   "audio/mp4",
 		"\x00\x00\x00\x20ftypisom\x00\x00":                   "video/mp4",
 		"\x00\x00\x00\x20ftypheic\x00\x00":                   "image/heic",
+		"\x00\x00\x00\x20ftyphevx\x00\x00":                   "image/heic",
+		"\x00\x00\x00\x20ftypcrx \x00\x00":                   Unknown,
 		"OggS\x00\x02OpusHead":                               "audio/ogg",
 		"RIFF\x00\x00\x00\x00WAVEfmt ":                       "audio/wav",
 		"\x1a\x45\xdf\xa3":                                   "video/webm",

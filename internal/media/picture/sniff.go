@@ -22,12 +22,14 @@ func Sniff(head []byte) string {
 			return "audio/mp4"
 		case "qt  ":
 			return "video/quicktime"
-		case "heic", "heix", "hevc", "mif1", "msf1":
+		case "heic", "heix", "heim", "heis", "hevc", "hevx", "hevm", "hevs", "mif1", "msf1":
 			return "image/heic"
 		case "avif", "avis":
 			return "image/avif"
 		case "3gp4", "3gp5", "3gp6", "3g2a":
 			return "video/3gpp"
+		case "crx ": // what a camera's sensor saw, in boxes: no film
+			return Unknown
 		}
 		return "video/mp4"
 	}
