@@ -6,6 +6,10 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -60,4 +64,39 @@ func TestSaysNoPlace(t *testing.T) {
 	w.code("cut off", err, im.CodeInvalidArgument)
 	_, err = s.Of(t.Context(), "ann", cut.ID)
 	w.code("thrown away", err, im.CodeNotFound)
+}
+
+// Pieces are read anywhere as if they were one file, also over their ends; what is not there,
+// or is shorter than it is noted to be, is an error.
+func TestWindow(t *testing.T) {
+	w := newWorld(t)
+	all := pattern(5*windowBytes + 77)
+	var pieces []im.MediaPiece
+	for at := 0; at < len(all); {
+		n := min(len(all)-at, []int{1, 3, windowBytes, 2 * windowBytes, 500}[len(pieces)%5])
+		p := im.MediaPiece{Start: int64(at), Size: int64(n), Blob: newBlob("piece")}
+		_, err := w.store.Put(t.Context(), p.Blob, bytes.NewReader(all[at:at+n]))
+		w.ok(err)
+		pieces, at = append(pieces, p), at+n
+	}
+	in := &window{ctx: t.Context(), store: w.store, pieces: pieces}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		at := random.IntN(len(all))
+		b := make([]byte, random.IntN(1+min(len(all)-at, 3*windowBytes)))
+		if n, err := in.ReadAt(b, int64(at)); err != nil || n != len(b) || !bytes.Equal(b, all[at:at+n]) {
+			t.Fatalf("%d bytes at %d: %d, %v", len(b), at, n, err)
+		}
+	}
+	if n, err := in.ReadAt(make([]byte, 9), int64(len(all)-4)); n != 4 || !errors.Is(err, io.EOF) {
+		t.Errorf("over the end: %d, %v", n, err)
+	}
+	w.ok(w.store.Delete(t.Context(), pieces[2].Blob))
+	pieces[3].Size++
+	in = &window{ctx: t.Context(), store: w.store, pieces: pieces}
+	for at, want := range map[int64]error{pieces[2].Start: fs.ErrNotExist, pieces[3].Start + pieces[3].Size - 1: io.EOF} {
+		if _, err := in.ReadAt(make([]byte, 1), at); !errors.Is(err, want) {
+			t.Errorf("at %d: %v, %v wanted", at, err, want)
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sort"
 
 	"github.com/skein-im/skein/internal/im"
 )
@@ -15,9 +16,9 @@ const windowBytes = 64 << 10
 type window struct {
 	ctx    context.Context
 	store  Store
-	pieces []im.MediaPiece
-	at     int64  // where b begins
-	b      []byte // what was read last
+	pieces []im.MediaPiece // one behind the other, none is empty
+	at     int64           // where b begins
+	b      []byte          // what was read last
 	all    [windowBytes]byte
 }
 
@@ -38,20 +39,19 @@ func (w *window) ReadAt(p []byte, at int64) (n int, err error) {
 // open reads what of a piece begins at an offset, io.EOF if nothing does.
 func (w *window) open(at int64) error {
 	w.b = nil
-	for _, p := range w.pieces {
-		if at < p.Start || at >= p.Start+p.Size {
-			continue
-		}
-		r, err := w.store.Get(w.ctx, p.Blob, at-p.Start)
-		if err != nil {
-			return err
-		}
-		b := w.all[:min(windowBytes, p.Start+p.Size-at)]
-		_, err = io.ReadFull(r, b)
-		if err = errors.Join(err, r.Close()); err == nil {
-			w.at, w.b = at, b
-		}
+	i := sort.Search(len(w.pieces), func(i int) bool { return w.pieces[i].Start+w.pieces[i].Size > at })
+	if i == len(w.pieces) || w.pieces[i].Start > at {
+		return io.EOF
+	}
+	p := w.pieces[i]
+	r, err := w.store.Get(w.ctx, p.Blob, at-p.Start)
+	if err != nil {
 		return err
 	}
-	return io.EOF
+	b := w.all[:min(windowBytes, p.Start+p.Size-at)]
+	_, err = io.ReadFull(r, b)
+	if err = errors.Join(err, r.Close()); err == nil {
+		w.at, w.b = at, b
+	}
+	return err
 }
