@@ -408,8 +408,13 @@ var people = []Mutant{
 	},
 	{
 		Name: "presence-shown-before-the-look", Breaks: "4.25: who changed who may see them is hidden at once",
-		Hunks:   []Hunk{{"internal/gateway/here/presence.go", "\t\tp.remove(s, u)\n\t\tp.look++", "\t\tp.look++"}},
+		Hunks:   []Hunk{{"internal/gateway/here/presence.go", "\tp.remove(s, u)\n\treturn l\n", "\treturn l\n"}},
 		Package: "internal/gateway", Test: "TestLookAgain",
+	},
+	{
+		Name: "look-keeps-nobody", Breaks: "6.10: who goes is told to be gone after the grace, also while it is looked who may see them",
+		Hunks:   []Hunk{{"internal/gateway/here/presence.go", "if now.keeps == nil {", "if false {"}},
+		Package: "internal/gateway", Test: "TestGoneWhileItIsLooked",
 	},
 	{
 		Name: "reads-hidden-one-way", Breaks: "4.25: who hides how far they have read does not see it of others",

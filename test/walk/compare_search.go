@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/skein-im/skein/wire"
@@ -107,23 +108,45 @@ func (w *walk) textsWith(ctx context.Context, u *user, c *conversation, query st
 	}
 }
 
-// found are the texts that a search finds.
+// An index that is behind what is stored says so. Nothing is stored while it is asked again,
+// so it has all of it then: that may take wholeIn on a machine with much else to do.
+const (
+	wholeIn  = 30 * time.Second
+	askAgain = 100 * time.Millisecond
+)
+
+// found are the texts that a search finds when it says that they are all.
 func (w *walk) found(ctx context.Context, u *user, conversation, query string) ([]string, error) {
-	var out []string
+	for end := time.Now().Add(wholeIn); ; {
+		out, whole, err := w.foundNow(ctx, u, conversation, query)
+		switch {
+		case err != nil || whole:
+			return out, err
+		case time.Now().After(end):
+			return nil, &drift{fmt.Sprintf("what is found is not complete after %v in which nothing was said", wholeIn)}
+		}
+		select {
+		case <-time.After(askAgain):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// foundNow are the texts that a search finds, page by page; whole: each page said that the
+// index has all.
+func (w *walk) foundNow(ctx context.Context, u *user, conversation, query string) (out []string, whole bool, err error) {
 	req := &wire.SearchMessagesRequest{Query: query, Conversation: conversation, Types: []string{"text"}, Limit: uint32(1 + w.looks.IntN(50))}
 	for {
 		var resp wire.SearchMessagesResponse
-		if err := w.post(ctx, u, "MessageService/SearchMessages", req, &resp); err != nil {
-			return nil, err
+		if err := w.post(ctx, u, "MessageService/SearchMessages", req, &resp); err != nil || !resp.Complete {
+			return nil, false, err
 		}
 		for _, f := range resp.Found {
 			out = append(out, f.Entry.Conversation+" "+lineOf(f.Entry))
 		}
-		if !resp.Complete {
-			return nil, &drift{"what is found is not complete"}
-		}
 		if req.Cursor = resp.Next; req.Cursor == "" {
-			return out, nil
+			return out, true, nil
 		}
 	}
 }
