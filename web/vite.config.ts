@@ -47,7 +47,9 @@ export default defineConfig({
     },
     dedupe: ["react", "react-dom"],
   },
-  css: { modules: { generateScopedName: (name, path) => `${name}_${mark(path)}` } },
+  // :dir() is what browsers say of each element, also where its text decides; the list of languages that would stand in
+  // for it knows nothing of that. 4 is Features.DirSelector.
+  css: { lightningcss: { exclude: 4 }, modules: { generateScopedName: (name, path) => `${name}_${mark(path)}` } },
   build: { outDir: "dist", manifest: true, target: "es2022", assetsInlineLimit: 0, modulePreload: { polyfill: false, resolveDependencies: (_, deps, { hostType }) => (hostType === "html" ? deps : []) }, reportCompressedSize: false,
     rolldownOptions: {
       output: {

@@ -40,7 +40,9 @@ export async function speak(): Promise<void> {
       console.warn("texts were not loaded", to, e)
     }
   }
-  i18n.loadAndActivate({ locale: spoken, messages })
+  // Times and numbers as they are written where the reader is: in Britain it is 14:05, in America 2:05 PM.
+  const [base] = spoken.split("-")
+  i18n.loadAndActivate({ locale: spoken, locales: [...navigator.languages.filter((l) => l.split("-")[0] === base), spoken], messages })
   document.documentElement.lang = spoken
 }
 

@@ -63,7 +63,7 @@ function Stat({ icon, label, value, about, tone, word = false, to, error, onRetr
 
 /** The health of the node that answers, in three figures. */
 function Glance({ version }: { version: string }) {
-  const { t } = useLingui()
+  const { t, i18n } = useLingui()
   const call = useCall()
   const read = useLoad(async (signal) => (await call("skein.v1.AdminService/GetHealth", {}, { signal })).health ?? {} as Health)
   const h = read.data
@@ -72,8 +72,8 @@ function Glance({ version }: { version: string }) {
   return (
     <>
       <Stat icon={<HeartPulse />} label={t`Health`} word to="/admin/health" value={state === undefined ? undefined : words[state]} tone={state} error={read.error} onRetry={read.reload} about={version === "" ? undefined : <Trans>Version {version}</Trans>} />
-      <Stat icon={<Users />} label={t`Users online`} to="/admin/health" value={h === undefined ? undefined : String(h.usersOnline ?? 0)} error={read.error} onRetry={read.reload} about={h === undefined ? undefined : <Plural value={h.connections ?? 0} one="# connection" other="# connections" />} />
-      <Stat icon={<MessagesSquare />} label={t`Messages a minute`} to="/admin/health" value={h === undefined ? undefined : String(Number(h.storedPerMinute ?? 0))} error={read.error} onRetry={read.reload} about={h === undefined ? undefined : <Trans>{Number(h.stored ?? 0)} since it began</Trans>} />
+      <Stat icon={<Users />} label={t`Users online`} to="/admin/health" value={h === undefined ? undefined : i18n.number(h.usersOnline ?? 0)} error={read.error} onRetry={read.reload} about={h === undefined ? undefined : <Plural value={h.connections ?? 0} one="# connection" other="# connections" />} />
+      <Stat icon={<MessagesSquare />} label={t`Messages a minute`} to="/admin/health" value={h === undefined ? undefined : i18n.number(Number(h.storedPerMinute ?? 0))} error={read.error} onRetry={read.reload} about={h === undefined ? undefined : <Trans>{i18n.number(Number(h.stored ?? 0))} since it began</Trans>} />
     </>
   )
 }

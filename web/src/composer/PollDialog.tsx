@@ -57,7 +57,7 @@ export function PollDialog({ conversation, onClose }: { conversation: string; on
         </fieldset>
         <Checkbox label={t`Allow multiple answers`} checked={multiple} onChange={setMultiple} />
         <Checkbox label={t`Anonymous: nobody sees who chose what`} checked={anonymous} onChange={setAnonymous} />
-        <Select<Ends> label={t`Ends`} value={ends} onChange={setEnds} options={[{ value: "0", label: t`when I revoke it` }, { value: "3600", label: t`in an hour` }, { value: "86400", label: t`in a day` }, { value: "604800", label: t`in a week` }]} />
+        <Select<Ends> label={t`Ends`} value={ends} onChange={setEnds} options={[{ value: "0", label: t`when I end it` }, { value: "3600", label: t`in an hour` }, { value: "86400", label: t`in a day` }, { value: "604800", label: t`in a week` }]} />
         <button type="submit" hidden />
       </form>
       {error !== undefined && <ErrorNote error={error} />}

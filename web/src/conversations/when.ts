@@ -5,7 +5,7 @@ const formats = new Map<string, Intl.DateTimeFormat>()
 function format(ms: number, o: Intl.DateTimeFormatOptions): string {
   const key = i18n.locale + JSON.stringify(o)
   let f = formats.get(key)
-  if (f === undefined) formats.set(key, (f = new Intl.DateTimeFormat(i18n.locale, o)))
+  if (f === undefined) formats.set(key, (f = new Intl.DateTimeFormat(i18n.locales ?? i18n.locale, o)))
   return f.format(ms)
 }
 

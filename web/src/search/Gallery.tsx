@@ -45,7 +45,7 @@ function Of({ conversation, kind }: { conversation: string; kind: Kind }) {
     const none: Record<Kind, [ReactNode, string]> = { pictures: [<PictureSign />, t`No pictures yet`], files: [<FileSign />, t`No files yet`], links: [<Link2 />, t`No links yet`], voice: [<AudioLines />, t`No voice messages yet`] }
     return <>{!found.complete && <Behind untilMs={found.knownUntilMs} onRetry={found.retry} />}<Empty icon={none[kind][0]} title={none[kind][1]}><Trans>What is shared in this conversation appears here.</Trans></Empty></>
   }
-  const monthName = new Intl.DateTimeFormat(i18n.locale, { month: "long", year: "numeric" })
+  const monthName = new Intl.DateTimeFormat(i18n.locales ?? i18n.locale, { month: "long", year: "numeric" })
   return (
     <div className={s.scroll}>
       {!found.complete && <Behind untilMs={found.knownUntilMs} onRetry={found.retry} />}

@@ -66,7 +66,7 @@ export function DeviceRow({ of, children }: { of: Session; children?: React.Reac
   const sign = signs[(of.device?.class ?? "") as keyof typeof signs] ?? <Laptop />
   const at = seen(of)
   const day = dayName(at)
-  const when = of.current === true ? t`now` : at === 0 ? "" : t`last seen ${day}, ${timeOf(at)}`
+  const when = of.current === true ? t`now` : at === 0 ? "" : t`last seen: ${day}, ${timeOf(at)}`
   const facts = [of.client, of.lastAddress, when].filter((x) => (x ?? "") !== "").join(" · ")
   return (
     <Row icon={sign} title={of.device?.name || of.client || t`A device`} tag={of.current === true ? <Tag tone="accent"><Trans>This one</Trans></Tag> : undefined} about={facts}>

@@ -7,6 +7,7 @@ import { useFieldErrors } from "./fields.js"
 import { Actions, Form, Page, Section } from "./parts.js"
 import { Portrait } from "./Portrait.js"
 import { useSecurity } from "./security.js"
+import s from "./Settings.module.css"
 
 /** How others see me: picture, name, what I say about myself, and the name by which they find me. */
 export function Profile() {
@@ -18,7 +19,7 @@ export function Profile() {
       {me === undefined ? <Loading /> : (
         <>
           <Section>
-            <Portrait />
+            <div className={s.pad}><Portrait /></div>
             <About key={me.id} me={me} />
           </Section>
           {(me.username ?? "") !== "" && <Section title={t`User name`} about={<Trans>Others find you by it, and you log in with it. You can change it once every 30 days; the old one stays reserved for you for 90 days.</Trans>}><Username me={me} /></Section>}

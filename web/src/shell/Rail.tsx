@@ -13,7 +13,7 @@ import s from "./Rail.module.css"
 export function Rail({ place }: { place: Place }) {
   const { t } = useLingui()
   const asking = useAsking()
-  const top = place.room === "start" || place.room === "search" || (place.room === "people" && place.user === undefined) || (place.room === "settings" && place.page === "")
+  const top = place.room === "start" || place.room === "search" || place.room === "nothing" || (place.room === "people" && place.user === undefined) || (place.room === "settings" && place.page === "")
   return (
     <nav className={cx(s.rail, top && s.top)} aria-label={t`Main navigation`}>
       <Brand className={s.brand} />

@@ -8,7 +8,7 @@ const formats = new Map<string, Intl.DateTimeFormat>()
 function format(ms: number, o: Intl.DateTimeFormatOptions): string {
   const key = i18n.locale + JSON.stringify(o)
   let f = formats.get(key)
-  if (f === undefined) formats.set(key, (f = new Intl.DateTimeFormat(i18n.locale || undefined, o)))
+  if (f === undefined) formats.set(key, (f = new Intl.DateTimeFormat(i18n.locales ?? (i18n.locale || undefined), o)))
   return f.format(ms)
 }
 
@@ -35,7 +35,7 @@ export function sizeOf(bytes: number): string {
     n /= 1000
     i++
   }
-  return new Intl.NumberFormat(i18n.locale || undefined, { style: "unit", unit: units[i]!, unitDisplay: "short", maximumFractionDigits: n < 10 && i > 0 ? 1 : 0 }).format(n)
+  return new Intl.NumberFormat(i18n.locales ?? (i18n.locale || undefined), { style: "unit", unit: units[i]!, unitDisplay: i === 0 ? "long" : "short", maximumFractionDigits: n < 10 && i > 0 ? 1 : 0 }).format(n)
 }
 
 /** 1:05, 1:02:03 */

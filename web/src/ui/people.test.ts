@@ -7,6 +7,8 @@ it("takes the first letters of names, and the last two characters of Chinese one
   expect(initialsOf("  Ann  van  Dyck ")).toBe("AD")
   expect(initialsOf("王小明")).toBe("小明")
   expect(initialsOf("👩‍🚀 Neil")).toBe("👩‍🚀N")
+  expect(initialsOf("Tomás (climbing)")).toBe("TC")
+  expect(initialsOf("Ann -")).toBe("A")
   expect(initialsOf("")).toBe("?")
 })
 

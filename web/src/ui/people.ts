@@ -11,9 +11,9 @@ export function hueOf(id: string): number {
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: "grapheme" })
 
-/** The first letters of the first and the last word; of a Chinese, Japanese or Korean name its last two characters. */
+/** The first letters of the first and the last word, without the brackets or quotes before them; of a Chinese, Japanese or Korean name its last two characters. */
 export function initialsOf(name: string): string {
-  const words = name.trim().split(/\s+/u).filter((w) => w !== "")
+  const words = name.split(/\s+/u).map((w) => w.replace(/^\p{P}+/u, "")).filter((w) => w !== "")
   if (words.length === 0) return "?"
   const letters = (w: string): string[] => [...segmenter.segment(w)].map((x) => x.segment)
   const first = letters(words[0] ?? "")
