@@ -207,6 +207,34 @@ func (l *lived) requireWholeOrRefused(t *testing.T, dir, name string) {
 			t.Errorf("a refused start changed %s", f)
 		}
 	}
+	if strings.Contains(err.Error(), "--accept-loss") {
+		l.requireAdviceWorks(t, dir, err)
+	}
+}
+
+// requireAdviceWorks starts with --accept-loss: users are there, messages as far as the
+// refusal said, and what is written in the groups then is stored. Nobody is sent in a circle.
+func (l *lived) requireAdviceWorks(t *testing.T, dir string, refusal error) {
+	t.Helper()
+	emptied := strings.Contains(refusal.Error(), "users, sessions and groups stay")
+	for _, accept := range []bool{true, false} {
+		a, err := Open(t.Context(), settings(dir), Options{AcceptLoss: accept})
+		if err != nil {
+			t.Fatalf("refused with %v; the advice was followed, and answered with %v", refusal, err)
+		}
+		served, err := l.served(a)
+		ok(t, errors.Join(err, a.close()))
+		if emptied && !strings.Contains(served, "user ann") {
+			t.Errorf("said was %v; served is %s", refusal, served)
+		}
+	}
+	if !emptied {
+		return
+	}
+	p := run(t, dir, Options{}, map[string]string{})
+	defer p.stop()
+	p.mint(dir, "ann")
+	p.say("ann", skein.NewMemoryStore(), string(l.groups[0]), "we go on")
 }
 
 // Whole stores that are gone, of a former time, or of another server.

@@ -3,7 +3,11 @@ package pebble
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"syscall"
 
+	"github.com/cockroachdb/errors/oserror"
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -25,9 +29,11 @@ type found struct {
 	pair    im.Pair
 	ledger  *ledger
 	// loss is why the journal may have lost something, nil if nothing tells so.
-	// damaged: its files are not those it was left with.
-	loss    error
-	damaged bool
+	// damaged: its files are not those it was left with. unreadable: it cannot be
+	// opened, or not be read as far as a start reads it.
+	loss       error
+	damaged    bool
+	unreadable bool
 }
 
 // examine reads what is in the journal's directory and compares it with witness
@@ -41,34 +47,69 @@ func (j *Journal) examine() (f found, err error) {
 	desc := &pebble.DBDesc{}
 	if _, err := fs.Stat(db); err == nil {
 		if desc, err = pebble.Peek(db, fs); err != nil {
-			return f, j.named(err)
+			return f, j.cannotRead(&f, nil, err)
 		}
+	}
+	if desc.FormatMajorVersion > pebble.FormatNewest {
+		return f, &VersionError{Dir: j.dir, Have: uint64(desc.FormatMajorVersion), Known: uint64(pebble.FormatNewest)}
 	}
 	f.exists = desc.Exists
 	unlike := j.examineFiles(&f, desc)
 	switch {
-	case !desc.Exists && f.witness && f.seen.pos > 0:
-		f.loss = &ShortenedError{Dir: j.dir, Witnessed: f.seen.pos, Reason: "the store is gone"}
 	case desc.Exists:
 		err = j.examineStore(&f, db)
+	case j.leftWithout(db):
+		err = &FilesError{Dir: j.dir, File: "db/marker.manifest.*", Reason: "it is missing, and tells which of the files beside it the store consists of"}
+	case f.witness && f.seen.pos > 0:
+		f.loss = &ShortenedError{Dir: j.dir, Witnessed: f.seen.pos, Reason: "the store is gone"}
 	}
-	if unlike == nil {
-		return f, err
+	if err != nil {
+		return f, j.cannotRead(&f, unlike, err)
 	}
 	// What the store says of itself explains more than what is wrong with a file,
-	// unless it says that all is well or cannot be read.
-	if err == nil {
+	// unless it says that all is well.
+	if unlike != nil {
 		f.damaged = true
 		if f.loss == nil {
 			f.loss = unlike
 		}
-		return f, nil
 	}
+	return f, nil
+}
+
+// leftWithout tells whether there are files that hold messages where no store is. A
+// first start makes none before the store exists.
+func (j *Journal) leftWithout(db string) bool {
+	names, err := j.fs.List(db)
+	return err == nil && slices.ContainsFunc(names, func(name string) bool { return isTable(name) || isLog(name) })
+}
+
+// cannotRead notes a store that cannot be opened or read, as a loss that can be
+// accepted. An error that is not about what is stored is returned: of the disk, of
+// rights, of a newer version, or of a store that is not the journal's. unlike is what is
+// known to be wrong with a file, which says more.
+func (j *Journal) cannotRead(f *found, unlike, err error) error {
 	var newer *VersionError
-	if errors.As(err, &newer) {
-		return f, err
+	var errno syscall.Errno
+	switch {
+	case errors.As(err, &newer), errors.Is(err, errReadOnly):
+		return j.named(err)
+	case errors.As(err, &errno) && !oserror.IsNotExist(err):
+		return j.named(err)
+	case errors.Is(err, errForeign) && unlike == nil:
+		return j.named(err)
 	}
-	return f, unlike
+	e := &FilesError{Dir: j.dir, File: "db", Reason: plain(err), Unreadable: true, cause: err}
+	var files *FilesError
+	var corrupt *CorruptionError
+	switch {
+	case errors.As(unlike, &files), errors.As(err, &files):
+		e.File, e.Reason = files.File, files.Reason
+	case errors.As(j.explain(err), &corrupt):
+		e.File, e.Reason = corrupt.File, plain(corrupt.Cause)
+	}
+	f.loss, f.unreadable, f.meta, f.pair = e, true, meta{}, im.Pair{}
+	return nil
 }
 
 // examineFiles compares the files with the ledger.
@@ -87,11 +128,7 @@ func (j *Journal) examineFiles(f *found, desc *pebble.DBDesc) (err error) {
 func (j *Journal) examineStore(f *found, db string) error {
 	store, err := j.openReadOnly(db)
 	if err != nil {
-		var known *FilesError
-		if err = explain(j.dir, err); errors.As(err, &known) {
-			return err
-		}
-		return &FilesError{Dir: j.dir, File: "db", Reason: err.Error()}
+		return err
 	}
 	err = j.examineMeta(f, store)
 	return errors.Join(err, store.Close())
@@ -129,16 +166,20 @@ func (j *Journal) examineMeta(f *found, store *pebble.DB) error {
 	f.pair, err = loadPair(store)
 	f.pair.Position = f.meta.last.pos
 	for _, space := range []byte{spaceID, spaceStrayID, midIDs, midStrayIDs} { // or as an older schema has them
-		_, err2 := highestID(store, space)
-		err = errors.Join(err, err2)
+		if err == nil {
+			_, err = highestID(store, space)
+		}
 	}
-	_, err2 := get(store, []byte(keyFloor))
-	_, err3 := loadEras(store)
-	_, err4 := loadGone(store)
-	if err = errors.Join(err, err3, err4); err != nil {
-		return j.named(err)
+	if err == nil {
+		_, err = get(store, []byte(keyFloor))
 	}
-	if err = errors.Join(err, err2); err != nil {
+	if err == nil {
+		_, err = loadEras(store)
+	}
+	if err == nil {
+		_, err = loadGone(store)
+	}
+	if err != nil {
 		return j.named(err)
 	}
 	return nil
@@ -171,11 +212,33 @@ func (j *Journal) compare(store pebble.Reader, m meta, f *found) (loss, err erro
 // setAside keeps what Pebble would delete for want of knowing it, when a loss is
 // accepted: tables by a second name, which costs nothing, all else as a copy.
 func (j *Journal) setAside() (to string, err error) {
+	return j.aside(func(src, dst string) error {
+		if isTable(j.fs.PathBase(src)) {
+			return j.fs.Link(src, dst)
+		}
+		return vfs.Copy(j.fs, src, dst)
+	})
+}
+
+// moveAside moves a store away that cannot be read, when that is accepted: an empty one
+// is begun in its place. Cut short it is accepted again: what tells which files belong to
+// the store goes first, so that no part of it is opened for the whole.
+func (j *Journal) moveAside() (to string, err error) {
+	if to, err = j.aside(j.fs.Rename); err != nil {
+		return to, err
+	}
+	return to, syncDir(j.fs, j.fs.PathJoin(j.dir, "db"))
+}
+
+// aside does something with every file of the store but its lock, to a directory that it
+// makes.
+func (j *Journal) aside(keep func(src, dst string) error) (to string, err error) {
 	from := j.fs.PathJoin(j.dir, "db")
 	names, err := j.fs.List(from)
 	if err != nil {
 		return "", err
 	}
+	slices.SortStableFunc(names, func(a, b string) int { return marked(a) - marked(b) })
 	for n := 1; ; n++ {
 		to = j.fs.PathJoin(j.dir, fmt.Sprintf("lost-%d", n))
 		if _, err := j.fs.Stat(to); err != nil {
@@ -186,15 +249,20 @@ func (j *Journal) setAside() (to string, err error) {
 		return to, err
 	}
 	for _, name := range names {
-		src, dst := j.fs.PathJoin(from, name), j.fs.PathJoin(to, name)
-		switch {
-		case name == "LOCK":
-		case j.fs.PathBase(name) != name:
-		case isTable(name):
-			err = errors.Join(err, j.fs.Link(src, dst))
-		default:
-			err = errors.Join(err, vfs.Copy(j.fs, src, dst))
+		if name == "LOCK" || j.fs.PathBase(name) != name {
+			continue
+		}
+		if err := keep(j.fs.PathJoin(from, name), j.fs.PathJoin(to, name)); err != nil {
+			return to, err
 		}
 	}
-	return to, errors.Join(err, syncDir(j.fs, to))
+	return to, syncDir(j.fs, to)
+}
+
+// marked orders markers before other files.
+func marked(name string) int {
+	if strings.HasPrefix(name, "marker.") {
+		return 0
+	}
+	return 1
 }

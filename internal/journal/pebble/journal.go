@@ -92,7 +92,7 @@ var (
 
 // Open opens the journal in dir, making it if there is none. The errors an
 // operator can do something about are *LockedError, *VersionError,
-// *ShortenedError, *FilesError and *CorruptionError; with them, and with an error
+// *ShortenedError and *FilesError; with them, and with an error
 // of Options.Check, every file is left as it was.
 func Open(dir string, o Options) (*Journal, error) {
 	o = o.withDefaults()
@@ -164,8 +164,12 @@ func (j *Journal) begin(path string, f found) (err error) {
 			return err
 		}
 	}
-	if f.damaged {
-		to, err := j.setAside()
+	if f.damaged || f.unreadable {
+		keep := j.setAside
+		if f.unreadable {
+			keep = j.moveAside
+		}
+		to, err := keep()
 		if err != nil {
 			return fmt.Errorf("journal %s: keep what is there: %w", j.dir, err)
 		}
@@ -259,6 +263,13 @@ func (j *Journal) accept(m meta, f *found) (meta, error) {
 	defer b.Close()
 	if err := errors.Join(b.Set([]byte(keyPair), encodePair(f.pair.Again()), nil), store(b, m)); err != nil {
 		return m, fmt.Errorf("journal %s: %w", j.dir, err)
+	}
+	if f.damaged {
+		// A flush begins a manifest, which the ledger knows. Without one the store might go
+		// on with the manifest that it was refused for, and be refused again.
+		if err := j.db.Flush(); err != nil {
+			return m, fmt.Errorf("journal %s: %w", j.dir, j.explain(err))
+		}
 	}
 	j.o.Logger.Warn("journal: the loss was accepted; clients will sync anew", "dir", j.dir, "loss", f.loss, "timeline", m.timeline)
 	return m, nil

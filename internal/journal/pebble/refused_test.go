@@ -8,8 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/skein-im/skein/internal/im"
 )
@@ -162,6 +165,39 @@ func requireWholeOrUntouched(t *testing.T, dir, name string, total int) {
 			t.Errorf("a refused start made %s", f)
 		}
 	}
+	if strings.Contains(err.Error(), "--accept-loss") {
+		requireAccepted(t, dir, before, err)
+	}
+}
+
+// requireAccepted follows the advice of a refusal: the start goes on under a new
+// timeline, is no longer refused, and destroyed nothing.
+func requireAccepted(t *testing.T, dir string, before map[string]string, refusal error) {
+	t.Helper()
+	timeline := ""
+	for n, accept := range []bool{true, false, true} {
+		j, err := Open(dir, Options{Logger: quiet(), OnFatal: fatal(t), MinFree: -1, AcceptLoss: accept})
+		if err != nil {
+			t.Fatalf("refused with %v; the advice was followed, and start %d says %v", refusal, n+1, err)
+		}
+		if timeline != "" && j.Timeline() != timeline {
+			t.Errorf("start %d began a timeline again", n+1)
+		}
+		timeline = j.Timeline()
+		served, err := readAll(j)
+		if unreadable := strings.Contains(refusal.Error(), "all messages are gone"); err != nil || n == 0 && unreadable != (served == 0) {
+			t.Errorf("said was %v; %d messages are served (%v)", refusal, served, err)
+		}
+		mustAppend(t, j, "grp:g", served+1, served+2)
+		closeJournal(t, j)
+	}
+	kept := contents(t, dir)
+	for name, content := range before {
+		rest, ofStore := strings.CutPrefix(name, "db/")
+		if ofStore && rest != "LOCK" && kept[name] != content && kept["lost-1/"+rest] != content && !strings.HasPrefix(refusal.Error(), "journal "+dir+": its ") {
+			t.Errorf("accepted was %v; %s is not kept", refusal, name)
+		}
+	}
 }
 
 // A loss that is accepted destroys nothing: what the damaged manifest does not
@@ -198,6 +234,68 @@ func TestAcceptedLossKeepsFiles(t *testing.T) {
 		t.Fatalf("after a loss was accepted: %v", err)
 	}
 	closeJournal(t, j)
+}
+
+// Without a witness nobody knows whether something is missing; it said that acknowledged
+// messages were, from a position 0 on. And what is wrong with a damaged table is said once.
+func TestRefusalsAreTrue(t *testing.T) {
+	dir, total := left(t)
+	if err := os.Remove(filepath.Join(dir, witnessName)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Open(dir, Options{Logger: quiet(), OnFatal: fatal(t), MinFree: -1})
+	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("ends at position %d", total)) || strings.Contains(err.Error(), "are missing") || strings.Contains(err.Error(), "position 0") {
+		t.Errorf("without a witness: %v", err)
+	}
+	dir, _ = left(t)
+	tables, err := filepath.Glob(filepath.Join(dir, "db", "*.sst"))
+	if err != nil || len(tables) == 0 {
+		t.Fatal(tables, err)
+	}
+	for _, table := range tables {
+		b, err := os.ReadFile(table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b[10] ^= 1
+		if err := os.WriteFile(table, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err = Open(dir, Options{Logger: quiet(), OnFatal: fatal(t), MinFree: -1})
+	if err == nil || strings.Count(err.Error(), "checksum") != 1 || strings.Contains(err.Error(), "carrier") || !strings.Contains(err.Error(), ".sst") {
+		t.Errorf("damaged tables: %v", err)
+	}
+}
+
+// What a disk or its rights refuse is no loss: nothing is set aside for it.
+func TestRightsAreNoLoss(t *testing.T) {
+	dir, total := left(t)
+	refuse := denyingFS{vfs.Default}
+	for range 2 {
+		_, err := Open(dir, Options{Logger: quiet(), OnFatal: fatal(t), MinFree: -1, AcceptLoss: true, FS: refuse})
+		if !errors.Is(err, fs.ErrPermission) {
+			t.Fatalf("answered with %v", err)
+		}
+	}
+	j, err := Open(dir, Options{Logger: quiet(), OnFatal: fatal(t), MinFree: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := readAll(j); n != total || err != nil {
+		t.Error(n, err)
+	}
+	closeJournal(t, j)
+}
+
+// denyingFS opens no table.
+type denyingFS struct{ vfs.FS }
+
+func (f denyingFS) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
+	if isTable(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.EACCES}
+	}
+	return f.FS.Open(name, o...)
 }
 
 // A journal that an earlier version left has no ledger: it gets one.

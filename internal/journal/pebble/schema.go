@@ -134,6 +134,8 @@ func loadMeta(db *pebble.DB) (m meta, found bool, err error) {
 
 var errDescribed = errors.New("the keys that describe the journal are damaged")
 
+var errForeign = errors.New("holds data but no schema version: not a journal of skein")
+
 // requireEmpty refuses a store of somebody else's.
 func requireEmpty(db *pebble.DB) error {
 	it, err := db.NewIter(nil)
@@ -145,7 +147,7 @@ func requireEmpty(db *pebble.DB) error {
 		return err
 	}
 	if some {
-		return errors.New("holds data but no schema version: not a journal of skein")
+		return errForeign
 	}
 	return nil
 }
