@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/skein-im/skein/internal/contract"
+	"github.com/skein-im/skein/internal/gateway/here"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/wire"
 )
@@ -202,7 +203,9 @@ func (s *session) onWatchPresence(c *command, f *wire.ClientFrame) {
 		s.refuse(c, f, err)
 		return
 	}
-	s.g.presence.Watch(&s.Member, may)
+	for _, u := range s.g.presence.Watch(&s.Member, may) {
+		s.g.lookAgain([]*here.Member{&s.Member}, u)
+	}
 }
 
 func (s *session) onBackground(_ *command, f *wire.ClientFrame) {

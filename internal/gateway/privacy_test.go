@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -164,4 +165,128 @@ func TestLookAgain(t *testing.T) {
 			t.Errorf("%d users are watched", n)
 		}
 	})
+}
+
+// watchedBob is a world where bob is there, ann watches him, and Logic says what may says when
+// it is asked, and not before hold is closed.
+type watchedBob struct {
+	*world
+	ann  *scriptConn
+	may  bool
+	hold chan struct{}
+}
+
+func newWatchedBob(t *testing.T) *watchedBob {
+	w := &watchedBob{world: newWorld(t), may: true, hold: make(chan struct{})}
+	close(w.hold)
+	w.logic.signal = func(_ im.Actor, s im.Signal) ([]im.UserID, error) {
+		may := w.may
+		<-w.hold
+		if !may {
+			return nil, nil
+		}
+		return s.Watch, nil
+	}
+	w.parked("bob", "1", wire.Protobuf())
+	w.ann = w.parked("ann", "1", wire.Protobuf())
+	w.ann.say(watching("bob"))
+	w.ann.hears(t, "presence bob true")
+	return w
+}
+
+// changes is bob's policy changed, or his contact with ann (whose), while Logic is held.
+func (w *watchedBob) changes(whose im.UserID, may bool) {
+	synctest.Wait()
+	w.may = may
+	w.g.Control(im.Control{User: whose, Unwatch: "bob"})
+	synctest.Wait() // it has been read
+}
+
+// Of changes that follow each other fast the last decides, and what a session is told is
+// how it is, against what it was told: whoever is looked twice at once was not told that a
+// user is gone, and of another policy during a look nobody was looked at all.
+func TestLookAgainTwice(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		whose im.UserID
+		mays  []bool
+		hears []string
+	}{
+		{"contacts, the last says no", "ann", []bool{false, false}, []string{"presence bob false"}},
+		{"contacts, the first says no", "ann", []bool{false, true}, nil},
+		{"policies, the last says no", "", []bool{true, false}, []string{"presence bob false"}},
+		{"policies, the first says no", "", []bool{false, true}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				w := newWatchedBob(t)
+				w.hold = make(chan struct{})
+				for _, may := range c.mays {
+					w.changes(c.whose, may)
+				}
+				w.ann.hears(t)
+				close(w.hold)
+				w.ann.hears(t, c.hears...)
+			})
+		})
+	}
+}
+
+// Another policy counts for who is just asking to watch: what Logic had read then is not
+// told, and what it says now is.
+func TestPolicyWhileAsking(t *testing.T) {
+	for may, then := range map[bool][]string{false: {"presence bob false"}, true: {"presence bob false", "presence bob true"}} {
+		bubble(t, func(t *testing.T) {
+			w := newWatchedBob(t)
+			w.hold = make(chan struct{})
+			cat := w.parked("cat", "1", wire.Protobuf())
+			cat.say(watching("bob"))
+			w.changes("", may)
+			close(w.hold)
+			cat.hears(t, then...)
+		})
+	}
+}
+
+// Who comes back from the background during a look, or asks anew, is told in the end how
+// it is: once they were left with a no.
+func TestToldOtherwiseDuringALook(t *testing.T) {
+	for _, may := range []bool{true, false} {
+		bubble(t, func(t *testing.T) {
+			w := newWatchedBob(t)
+			w.hold = make(chan struct{})
+			w.changes("ann", may)
+			w.ann.say(background(true), background(false))
+			w.ann.hears(t, "presence bob false")
+			close(w.hold)
+			if may {
+				w.ann.hears(t, "presence bob true")
+			}
+			w.ann.hears(t)
+		})
+		bubble(t, func(t *testing.T) {
+			w := newWatchedBob(t)
+			w.hold = make(chan struct{})
+			w.ann.say(watching("bob")) // asked before
+			w.changes("ann", may)
+			close(w.hold)
+			synctest.Wait()
+			// The look of before and the answer come in any order.
+			if got := w.ann.heard(); !slices.Contains(got, "presence bob false") || got[len(got)-1] != fmt.Sprintf("presence bob %t", may) {
+				t.Errorf("may %t: heard %q", may, got)
+			}
+		})
+		bubble(t, func(t *testing.T) {
+			w := newWatchedBob(t)
+			w.hold = make(chan struct{})
+			w.changes("ann", may)
+			w.ann.say(watching("bob")) // asked after
+			synctest.Wait()
+			close(w.hold)
+			synctest.Wait()
+			if got := w.ann.heard(); len(got) == 0 || slices.Contains(got, fmt.Sprintf("presence bob %t", !may)) {
+				t.Errorf("may %t: heard %q", may, got)
+			}
+		})
+	}
 }

@@ -1,6 +1,7 @@
 package here
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -52,6 +53,7 @@ type lookKey struct {
 type looking struct {
 	number uint64
 	keeps  *watched // nil: nobody watched the user
+	online bool     // what the session was told last
 }
 
 // Look is a session that is not told of a user until Logic was asked again.
@@ -59,7 +61,6 @@ type Look struct {
 	Member *Member
 	user   im.UserID
 	number uint64
-	online bool // as it was told
 }
 
 // watched is a user somebody watches.
@@ -101,14 +102,15 @@ func (p *Presence) Forgo(s *Member) {
 
 // Watch replaces whom s watches by those it asked for, and tells it how they are: those
 // it may watch and who were not hidden since; of the others that they are not there.
-func (p *Presence) Watch(s *Member, may []im.Watched) {
+// again are those who were hidden since: a look has to say whether s may watch them.
+func (p *Presence) Watch(s *Member, may []im.Watched) (again []im.UserID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.clear(s)
 	a := p.asking[s]
 	delete(p.asking, s)
 	if a == nil {
-		return // it has ended
+		return nil // it has ended
 	}
 	shown := make(map[im.UserID]im.Watched, len(may))
 	for _, w := range may {
@@ -131,11 +133,17 @@ func (p *Presence) Watch(s *Member, may []im.Watched) {
 				fresh = append(fresh, u)
 			}
 		}
+		if _, gone := a.gone[u]; gone {
+			again = append(again, u)
+		} else {
+			p.looked(lookKey{s, u}) // begun before this was asked: may is as new as its answer
+		}
 		p.tellOne(s, u, w)
 	}
 	if len(fresh) > 0 {
 		p.peers.Watch(fresh)
 	}
+	return again
 }
 
 // add has s watch a user. Caller holds presence.mu.
@@ -153,25 +161,41 @@ func (p *Presence) add(s *Member, x im.Watched) (w *watched, first bool) {
 
 // tellOne tells s how a user is; nil: it may not know. Caller holds presence.mu.
 func (p *Presence) tellOne(s *Member, u im.UserID, w *watched) {
-	switch {
-	case s.InBackground():
-	case w == nil:
+	if s.InBackground() {
+		return
+	}
+	key := lookKey{s, u}
+	if l, pending := p.looks[key]; pending {
+		l.online = w != nil && w.online
+		p.looks[key] = l
+	}
+	if w == nil {
 		s.Send(presenceFrame(u, false, time.Time{}))
-	default:
+	} else {
 		s.Send(presenceFrame(u, w.online, w.seen))
 	}
 }
 
-// Watchers are the sessions that are told of a user.
-func (p *Presence) Watchers(u im.UserID) (all []*Member) {
+// Watchers are the sessions that are told of a user, and those of which Logic is being
+// asked whether they are: what it has read may be of before a change.
+func (p *Presence) Watchers(u im.UserID) []*Member {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	all := map[*Member]struct{}{}
 	if w := p.watched[u]; w != nil {
-		for s := range w.by {
-			all = append(all, s)
+		maps.Copy(all, w.by)
+	}
+	for key := range p.looks {
+		if key.u == u {
+			all[key.s] = struct{}{}
 		}
 	}
-	return all
+	for s, a := range p.asking {
+		if slices.Contains(a.users, u) {
+			all[s] = struct{}{}
+		}
+	}
+	return slices.Collect(maps.Keys(all))
 }
 
 // Hide has sessions told nothing of a user any more, and returns those that asked for
@@ -202,8 +226,9 @@ func (p *Presence) hide(s *Member, u im.UserID) Look {
 	now := p.looks[key]
 	now.number = l.number
 	if w := p.watched[u]; w != nil {
-		_, by := w.by[s]
-		l.online = by && w.online
+		if _, by := w.by[s]; by {
+			now.online = w.online // of one that is looked already it stays
+		}
 		if now.keeps == nil {
 			now.keeps = w
 			w.looks++
@@ -230,7 +255,8 @@ func (p *Presence) Show(l Look, may []im.Watched) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	key := lookKey{l.Member, l.user}
-	if p.looks[key].number != l.number {
+	told := p.looks[key]
+	if told.number != l.number {
 		return
 	}
 	defer p.looked(key)
@@ -244,7 +270,7 @@ func (p *Presence) Show(l Look, may []im.Watched) {
 			p.peers.Watch([]im.UserID{l.user})
 		}
 	}
-	if online := w != nil && w.online; online != l.online && !l.Member.InBackground() {
+	if online := w != nil && w.online; online != told.online && !l.Member.InBackground() {
 		frame := presenceFrame(l.user, online, time.Time{})
 		if w != nil {
 			frame = presenceFrame(l.user, online, w.seen)
