@@ -42,7 +42,7 @@ func failures(r *conformance.Report) string {
 // serve starts the server as people do, and returns it with its admin key's file.
 func serve(t *testing.T, set ...string) (url, tcp, keyFile string) {
 	t.Helper()
-	s, err := bench.StartServer(t.Context(), skein, io.Discard, append([]string{"accounts.dm_policy=contacts"}, set...)...)
+	s, err := bench.StartServer(t.Context(), skein, io.Discard, append([]string{"accounts.dm_policy=contacts", "messaging.stream_store=30s"}, set...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
