@@ -76,6 +76,7 @@ test: deps ## all tests, with the race detector; a suite that fails does not kee
 
 test-go: deps $(TOOLS)/gotestsum ## the tests in Go
 	$(TOOLS)/gotestsum --format pkgname-and-test-fails -- $(RACE) -timeout 25m -p $(PACKAGES) $(LONGEST) ./...
+	$(GO) test -tags skein_next -run '^TestNext' ./internal/directory
 
 # Modules of their own, each for what it needs and nobody else: a real provider of OpenID Connect; a real S3-compatible
 # server; a real authority for certificates; what a collector of OpenTelemetry reads; Helm, Prometheus and actionlint,
