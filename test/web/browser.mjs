@@ -4,6 +4,7 @@ import assert from "node:assert/strict"
 import { existsSync } from "node:fs"
 import { delimiter, join } from "node:path"
 import { chromium } from "playwright-core"
+import { patience } from "./server.mjs"
 
 const names = ["chromium", "chromium-browser", "google-chrome", "chromium-headless-shell"]
 
@@ -32,7 +33,7 @@ export class Browser {
   /** Somebody's browser: cookies, IndexedDB and all of its own. Several pages of it are tabs. */
   async profile(options = desktop) {
     const context = await this.chromium.newContext({ locale: "en-GB", reducedMotion: "reduce", ...options })
-    context.setDefaultTimeout(10_000)
+    context.setDefaultTimeout(patience)
     context.on("weberror", (e) => this.faults.push(`thrown: ${e.error().stack ?? e.error().message}`))
     context.on("console", (m) => {
       if (m.type() === "error" && !expected(m.text())) this.faults.push(`console of ${m.page()?.url()}: ${m.text()}`)

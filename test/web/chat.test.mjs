@@ -176,7 +176,7 @@ test("a picture, a file, a voice message, a poll", async () => {
   await ann.page.getByRole("dialog").getByRole("button", { name: /^Send/ }).click()
   const picture = message(bob.page, "a goose at dawn").locator("img").first()
   await picture.waitFor()
-  await until("the picture is painted", () => picture.evaluate((i) => i.complete && i.naturalWidth > 0), 15_000)
+  await until("the picture is painted", () => picture.evaluate((i) => i.complete && i.naturalWidth > 0))
 
   const text = "minutes of the meeting\n".repeat(1000)
   await chooser.setInputFiles([{ name: "minutes.txt", mimeType: "text/plain", buffer: Buffer.from(text) }])
@@ -205,7 +205,7 @@ test("search finds Chinese words, and a hit leads to its message", async () => {
   await until("the index has it", async () => {
     const found = await server.call("MessageService/SearchMessages", { query: "讨论" }, ann.token)
     return JSON.stringify(found).includes("明天上午")
-  }, 15_000)
+  })
   await ann.page.goto(`${link.url}/search?q=${encodeURIComponent("讨论")}`)
   await ann.page.getByText("明天上午开会").first().click()
   await message(ann.page, "明天上午开会").waitFor()

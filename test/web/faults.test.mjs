@@ -99,7 +99,7 @@ test("another tab has another version of the app: the page says to close it, tri
   await enter(page, server.url, "cat")
   const said = page.getByText("Close the other tabs with Skein, then try again.")
   await said.waitFor()
-  const again = page.waitForEvent("domcontentloaded", { timeout: 10_000 })
+  const again = page.waitForEvent("domcontentloaded", { timeout: 30_000 })
   await page.getByRole("button", { name: "Try again" }).click()
   await again
   await said.waitFor()

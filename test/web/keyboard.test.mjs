@@ -40,7 +40,7 @@ async function tab(page, name, key = "Tab") {
 }
 
 /** The same as often as the page needs to show it. */
-const reach = (page, name, key = "Tab") => until(`${name} has the focus`, () => tab(page, name, key).then(() => true, () => false), 15_000).catch(async (e) => { await tab(page, name, key).catch((why) => { throw new Error(`${e.message}: ${why.message}`) }) })
+const reach = (page, name, key = "Tab") => until(`${name} has the focus`, () => tab(page, name, key).then(() => true, () => false)).catch(async (e) => { await tab(page, name, key).catch((why) => { throw new Error(`${e.message}: ${why.message}`) }) })
 
 async function press(page, name, key = "Enter") {
   await reach(page, name)

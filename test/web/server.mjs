@@ -62,7 +62,7 @@ export class Server {
       method: "POST",
       headers: { "content-type": "application/json", ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) },
       body: JSON.stringify(body),
-      signal: AbortSignal.timeout(10_000),
+      signal: AbortSignal.timeout(patience),
     })
     const json = await r.json()
     assert.equal(r.status, 200, `${method}: ${JSON.stringify(json)}`)
@@ -149,8 +149,11 @@ export class Link {
 /** The password of everybody in these tests. */
 export const password = "correct horse battery"
 
+/** How long anything that must come may take, in milliseconds: a busy machine once took ten seconds for a click. */
+export const patience = 30_000
+
 /** Resolves once f answers something true, which it resolves with; looks every 50 ms. */
-export async function until(what, f, ms = 10_000) {
+export async function until(what, f, ms = patience) {
   const end = Date.now() + ms
   for (;;) {
     const v = await f()

@@ -42,7 +42,7 @@ test("what is sent later: listed, changed, moved, cancelled, and sent at its tim
     await shown(bob, id, (ms) => ms.some((m) => m.id === two && m.text === "other words"))
     const now = await hers.sendLater(Date.now() - 1000, "at once")
     await shown(bob, id, (ms) => ms.some((m) => m.id === now && m.text === "at once"))
-    for (let n = 0; n < 100 && (await ann.scheduled()).length > 1; n++) await after(50) // it is told a moment longer than it is there
+    for (let n = 0; n < 600 && (await ann.scheduled()).length > 1; n++) await after(50) // it is told a moment longer than it is there
     assert.deepEqual((await ann.scheduled()).map((x) => x.message.content.text), ["again"])
 
     for (const atMs of [NaN, 0.5, Infinity]) await assert.rejects(hers.sendLater(atMs, "x"), refused("invalid_argument"))

@@ -23,21 +23,22 @@ async function ann(s = new FakeServer(), store = new MemoryStore(), now?: () => 
 
 test("a burst of calls is spread as the server takes it; each class for itself, and waiting can be ended", { timeout: 20_000 }, async () => {
   const s = new FakeServer()
-  s.limits = { calls: { burst: 5, perSecond: 50 }, reads: { burst: 100, perSecond: 100 } }
+  // Slow, so that what waits is told from what a busy machine takes.
+  s.limits = { calls: { burst: 5, perSecond: 2 }, reads: { burst: 100, perSecond: 100 } }
   const { c, said } = await ann(s)
   const times: number[] = []
   const began = Date.now()
-  await Promise.all(Array.from({ length: 15 }, () => c.call("skein.v1.GroupService/CreateGroup", { name: "Tea" }).then(() => times.push(Date.now() - began))))
-  assert.ok(times[4]! < 150, `the burst at once: ${String(times)}`)
-  assert.ok(times[14]! >= 190, `ten more at 50 a second: ${String(times)}`)
-  assert.equal(said.filter((f) => f.call !== undefined).length, 15)
+  await Promise.all(Array.from({ length: 8 }, () => c.call("skein.v1.GroupService/CreateGroup", { name: "Tea" }).then(() => times.push(Date.now() - began))))
+  assert.ok(times[4]! < 1500, `the burst at once: ${String(times)}`)
+  assert.ok(times[7]! >= 1450, `three more at two a second: ${String(times)}`)
+  assert.equal(said.filter((f) => f.call !== undefined).length, 8)
   const stop = new AbortController()
   const late = Promise.all(Array.from({ length: 8 }, () => c.call("skein.v1.GroupService/CreateGroup", { name: "Tea" }, { signal: stop.signal })))
-  stop.abort()
-  await assert.rejects(late, { name: "AbortError" })
   const asked = Date.now()
   await c.call("skein.v1.GroupService/GetGroup", { conversation: "grp:a" })
-  assert.ok(Date.now() - asked < 150, "reading waits for no other class")
+  assert.ok(Date.now() - asked < 3500, "reading waits for no other class; behind those eight it would wait four seconds")
+  stop.abort()
+  await assert.rejects(late, { name: "AbortError" })
   await c.close()
 })
 
