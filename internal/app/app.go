@@ -82,6 +82,9 @@ type Options struct {
 	// in PostgreSQL stores entries at the database's time. What goes on between processes
 	// is measured by the real clock. Default time.Now.
 	Now func() time.Time
+	// Free is how many bytes may be written below a directory before the stores are opened;
+	// for tests. Default the file system's.
+	Free func(dir string) (uint64, error)
 }
 
 // App is one server process. Open makes it, Serve runs it to its end.

@@ -87,10 +87,7 @@ func (s *state) reason() string {
 // adminHandler serves the private port.
 func (a *App) adminHandler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprintln(w, `{"live":true}`)
-	})
+	mux.HandleFunc("GET /livez", livez)
 	mux.HandleFunc("GET /readyz", a.readyz)
 	mux.HandleFunc("POST /snapshot", a.serveSnapshot)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(a.metrics, promhttp.HandlerOpts{}))
@@ -101,4 +98,9 @@ func (a *App) adminHandler() http.Handler {
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	return mux
+}
+
+func livez(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintln(w, `{"live":true}`)
 }

@@ -62,6 +62,9 @@ func (a *App) openStores(ctx context.Context, o Options) (err error) {
 	if _, err := a.data.readAdminKey(); !a.cfg.Clustered() && err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err // it would be found after the stores were opened
 	}
+	if err := a.waitForRoom(ctx, o.Free); err != nil {
+		return err
+	}
 	if err := a.openEmbedded(ctx, o); err != nil {
 		return err
 	}

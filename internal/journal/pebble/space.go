@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -121,4 +123,22 @@ func (s *space) keepReserve() {
 	if err != nil {
 		s.log.Warn("journal: no reserve for a full disk", "dir", s.dir, "err", err)
 	}
+}
+
+// RoomToOpen is how many bytes opening the journal in dir writes at most: what its logs
+// hold is put into tables. 0 for a new one.
+func RoomToOpen(dir string) (n uint64, err error) {
+	logs, err := filepath.Glob(filepath.Join(dir, "db", "*.log"))
+	for _, path := range logs {
+		if st, err := os.Stat(path); err == nil { // gone: it holds nothing
+			n += uint64(st.Size())
+		}
+	}
+	return n, err
+}
+
+// GiveUpReserve removes what the journal in dir keeps for a full disk, and tells whether
+// there was any. It is made again when there is room. Nobody may have the journal open.
+func GiveUpReserve(dir string) bool {
+	return os.Remove(filepath.Join(dir, reserveName)) == nil
 }
