@@ -2,6 +2,7 @@ import { Plural, Trans, useLingui } from "@lingui/react/macro"
 import { ArrowLeft, Ban, Search, UserRoundSearch, UsersRound } from "lucide-react"
 import { useDeferredValue, useState, type ReactNode } from "react"
 import { useLocation } from "wouter"
+import { openedFrom } from "../shell/from.js"
 import { Badge, Button, Empty, ErrorNote, Field, IconButton, Loading, Tabs } from "../ui/index.js"
 import { useBook, type Contact } from "./book.js"
 import { fits, onShelf, tagsOf } from "./shelves.js"
@@ -21,7 +22,7 @@ export function PeoplePage({ user }: { user?: string }) {
   const [, go] = useLocation()
   if (user !== undefined) {
     return (
-      <Frame title={t`Profile`} onBack={() => go("/people")}>
+      <Frame title={t`Profile`} onBack={() => go(openedFrom() ?? "/people")}>
         <Profile key={user} user={user} onGone={() => go("/people")} />
       </Frame>
     )

@@ -7,6 +7,7 @@ import { loadLate } from "../ui/Late.js"
 import { ConversationPane } from "./ConversationPane.js"
 import { Ended } from "./Ended.js"
 import { ErrorBoundary } from "./ErrorBoundary.js"
+import { openedFrom } from "./from.js"
 import { Missing } from "./Missing.js"
 import { Rail } from "./Rail.js"
 import { Console, Details, JoinPage, Keys, NewGroup, PeoplePage, SearchPage, SettingsPage, Switcher, Thread, UiGallery, Welcome } from "./rooms.js"
@@ -69,6 +70,7 @@ export function Panes() {
 function upOf(place: Place): string | undefined {
   if (place.room === "start") return undefined
   if (place.room === "conversation" && (place.aside !== undefined || place.focusSeq !== undefined)) return `/c/${place.conversation}`
+  if (place.room === "people" && place.user !== undefined) return openedFrom() ?? "/people"
   if (place.room === "admin" && place.of !== undefined) return `/admin/${place.page}`
   return "/"
 }

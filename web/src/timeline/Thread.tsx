@@ -5,6 +5,7 @@ import { useLocation } from "wouter"
 import type { Message as Said } from "@skein-im/client"
 import { sameItems, useClient, useConnection, useSelect } from "@skein-im/react"
 import { Composer } from "../composer/Composer.js"
+import { from } from "../shell/from.js"
 import { useBarrier } from "../composer/barrier.js"
 import { useTitle } from "../conversations/title.js"
 import { Button, ContextMenu, ErrorNote, IconButton, Loading, Note, later, toast, useWhy } from "../ui/index.js"
@@ -114,7 +115,7 @@ function Open({ conversation, store, shown, thread }: { conversation: string; st
   const stretch = useMemo(() => new Stretch(client, conversation), [client, conversation])
   const scene = useMemo<Scene>(() => ({
     conversation, thread: root.seq, me: client.user, dm: !conversation.startsWith("grp:"), group, names, mayWrite: barrier === undefined || barrier.react,
-    jump: (seq) => go(`/c/${conversation}/m/${seq}`), stretch, view: setViewed, profile: (user) => go(`/people/${user}`), dialog: setDialog,
+    jump: (seq) => go(`/c/${conversation}/m/${seq}`), stretch, view: setViewed, profile: (user) => go(`/people/${user}`, from()), dialog: setDialog,
   }), [conversation, root.seq, client, group, names, barrier, go, stretch])
   const find = (target: EventTarget): Said | undefined => {
     const seq = Number((target as Element).closest?.("[data-seq]")?.getAttribute("data-seq") ?? 0)

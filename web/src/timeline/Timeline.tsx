@@ -14,9 +14,10 @@ import { keyOf, rowsOf, settle, type Row } from "./rows.js"
 import { Rows } from "./Rows.js"
 import { Stretch } from "./stretch.js"
 import { useTalk } from "./talk.js"
-import { useReading } from "./useReading.js"
-import { useScroller } from "./useScroller.js"
+import { useReading, type Reading } from "./useReading.js"
+import { useScroller, type Scroller } from "./useScroller.js"
 import { useBarrier } from "../composer/barrier.js"
+import { from } from "../shell/from.js"
 import s from "./Timeline.module.css"
 
 const MessageMenu = later(() => import("./MessageMenu.js").then((m) => m.MessageMenu))
@@ -54,30 +55,43 @@ function One({ conversation, focusSeq }: { conversation: string; focusSeq: numbe
 
   const ids = useMemo(() => peopleOf(shown.messages, client.user), [shown.messages, client])
   const names = useNames(ids, group)
-  const rows = useRows(shown.messages, reading.unreadAfter)
+  const rows = useRows(shown.messages, reading.unreadAfter, shown.complete)
+  const begun = useRef(-1)
   const scroll = useScroller(rows, shown.follows, (v) => {
     if (v.content === 0 || v.height === 0) return
     if (v.scrollTop < near) stretch.up()
     if (v.content - v.height - v.scrollTop < near) stretch.down()
-    reading.look(scroll)
+    if (begun.current >= 0 && stretch.settled) reading.look(scroll) // what stands there before it is opened was not seen
   })
-  const jump = useCallback(async (seq: number) => {
-    await stretch.goTo(seq)
+  const wanted = useRef(0) // what is jumped to: without a connection it comes later
+  const arrive = useCallback(() => {
+    const seq = wanted.current
+    if (seq === 0 || !stretch.settled) return
+    wanted.current = 0
     const m = stretch.find(seq)
     if (m === undefined) return
     scroll.aim({ key: keyOf(m), at: 0.35 })
     setMarked(seq)
   }, [stretch, scroll.aim])
+  const jump = useCallback(async (seq: number) => {
+    wanted.current = seq
+    await stretch.goTo(seq)
+    arrive()
+  }, [stretch, arrive])
+  useEffect(() => {
+    if (shown.loading === "") arrive()
+  }, [shown, arrive])
   useEffect(() => {
     if (marked === 0) return undefined
     const timer = setTimeout(() => setMarked(0), markedMs)
     return () => clearTimeout(timer)
   }, [marked])
   const toEnd = useCallback(() => {
+    wanted.current = 0
     stretch.toEnd()
     scroll.aim("end")
   }, [stretch, scroll.aim])
-  useBeginning(summary !== undefined, focusSeq, reading.unreadAfter, stretch, jump, scroll.aim)
+  useBeginning(begun, summary !== undefined, focusSeq, reading, stretch, jump, scroll)
   useEffect(() => {
     talk.toEnd = () => {
       reading.clear()
@@ -92,7 +106,7 @@ function One({ conversation, focusSeq }: { conversation: string; focusSeq: numbe
   const jumpNow = useCallback((seq: number) => void jump(seq), [jump])
   const scene = useMemo<Scene>(() => ({
     conversation, thread: 0, me: client.user, dm: !conversation.startsWith("grp:"), group, names, mayWrite: barrier === undefined || barrier.react, jump: jumpNow, stretch,
-    view: setViewed, profile: (user) => go(`/people/${user}`), dialog: setDialog,
+    view: setViewed, profile: (user) => go(`/people/${user}`, from()), dialog: setDialog,
   }), [conversation, client, group, names, barrier, jumpNow, stretch, go])
   const selecting = talking.selected !== undefined
   const online = useConnection().state === "connected"
@@ -139,12 +153,12 @@ function One({ conversation, focusSeq }: { conversation: string; focusSeq: numbe
 }
 
 /** Rows that say the same stay the same objects. */
-function useRows(messages: readonly Said[], unreadAfter: number): Row[] {
+function useRows(messages: readonly Said[], unreadAfter: number, whole: boolean): Row[] {
   const before = useRef<Row[]>([])
   return useMemo(() => {
-    before.current = settle(before.current, rowsOf(messages.filter((m) => m.kind === "message" || hasWords(m)), unreadAfter))
+    before.current = settle(before.current, rowsOf(messages.filter((m) => m.kind === "message" || hasWords(m)), unreadAfter, whole))
     return before.current
-  }, [messages, unreadAfter])
+  }, [messages, unreadAfter, whole])
 }
 
 function peopleOf(messages: readonly Said[], me: string): string[] {
@@ -172,14 +186,16 @@ function fromOutside(e: KeyboardEvent, scroll: ReturnType<typeof useScroller>): 
 }
 
 /** Where a conversation is opened: at a message, above what is unread, or at its end. */
-function useBeginning(ready: boolean, focusSeq: number, unreadAfter: number, stretch: Stretch, jump: (seq: number) => Promise<void>, aim: ReturnType<typeof useScroller>["aim"]): void {
-  const begun = useRef(-1)
+function useBeginning(begun: { current: number }, ready: boolean, focusSeq: number, { unreadAfter, look }: Reading, stretch: Stretch, jump: (seq: number) => Promise<void>, scroll: Scroller): void {
+  const at = useRef(scroll)
+  at.current = scroll
   useEffect(() => {
     if (!ready || begun.current === focusSeq) return
     const again = begun.current >= 0
     begun.current = focusSeq
     if (focusSeq > 0) return void jump(focusSeq)
-    if (again || unreadAfter < 0) return
-    void stretch.goTo(unreadAfter + 1).then(() => aim({ key: "unread", at: 0.1 }))
-  }, [ready, focusSeq, unreadAfter, stretch, jump, aim])
+    if (again) return
+    if (unreadAfter < 0) return look(at.current)
+    void stretch.goTo(unreadAfter + 1).then(() => at.current.aim({ key: "unread", at: 0.1 }))
+  }, [begun, ready, focusSeq, unreadAfter, look, stretch, jump])
 }

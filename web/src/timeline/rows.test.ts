@@ -63,3 +63,11 @@ test("around a message", () => {
   expect(around(all, 990)!.to).toBe(Infinity)
   expect(around(all, 2000)).toBeUndefined()
 })
+
+test("where what is unread begins is said only where nothing that is unread can be missing above", () => {
+  const kinds = (from: number, unreadAfter: number, whole: boolean): string[] => rowsOf([message(from), message(from + 1), message(from + 2)], unreadAfter, whole).map((r) => r.kind)
+  expect(kinds(10, 9, false)).toEqual(["date", "unread", "message", "message", "message"])
+  expect(kinds(10, 11, false)).toEqual(["date", "message", "message", "unread", "message"])
+  expect(kinds(10, 5, false)).toEqual(["date", "message", "message", "message"])
+  expect(kinds(10, 5, true)).toEqual(["date", "unread", "message", "message", "message"])
+})

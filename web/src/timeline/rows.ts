@@ -21,13 +21,14 @@ export function dayOf(ms: number): number {
 
 /**
  * What is shown of messages: with a line for each day, the line above what is unread, and each message with its
- * place in its group. `unreadAfter`: the read mark when the conversation was opened; negative: no line.
+ * place in its group. `unreadAfter`: the read mark when the conversation was opened; negative: no line. `whole`: there
+ * is nothing older; else there is no line above the first message where others that are unread may be missing.
  */
-export function rowsOf(messages: readonly Message[], unreadAfter: number): Row[] {
+export function rowsOf(messages: readonly Message[], unreadAfter: number, whole = true): Row[] {
   const rows: Row[] = []
   let day = -1
   let before: (Row & { kind: "message" }) | undefined
-  let line = unreadAfter < 0
+  let line = unreadAfter < 0 || (!whole && (messages[0]?.seq ?? 0) > unreadAfter + 1)
   for (const m of messages) {
     const today = dayOf(m.atMs)
     if (today !== day) {

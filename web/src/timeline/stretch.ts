@@ -4,6 +4,8 @@ import { around, atTop, cut, down, first, most, step, tail, up, type Span } from
 
 /** How many entries are asked for at once. */
 const page = 60
+/** So long what the device keeps is waited for. */
+const arrivesMs = 3000
 
 /*
  * The messages of a conversation that a timeline shows: those that the client has, or, after a jump far back, others
@@ -33,6 +35,8 @@ export class Stretch {
   private loading: Shown["loading"] = ""
   private error: SkeinError | undefined
   private running: Promise<void> | undefined
+  /** What is shown is what was gone to; not while that is read, or could not be. */
+  settled = true
   private again: () => void = () => undefined
   private shown: Shown
   private readonly quoted = new Map<number, Message | undefined>()
@@ -199,14 +203,19 @@ export class Stretch {
     const low = this.conversation.summary.getSnapshot()?.low ?? Infinity
     if (this.all().some((m) => m.seq === seq) || seq >= low) {
       if (seq >= low && this.far !== undefined && !this.joined) this.far = undefined
+      this.settled = false
+      await this.arrived(seq)
+      this.settled = true
       this.span = around(this.all(), seq) ?? this.span
       this.begun = true
       this.changed()
       return
     }
+    this.settled = false
     await this.load("jump", async () => {
       const far = await this.conversation.around(seq, first / 2)
       this.far = far
+      this.settled = true
       this.begun = true
       const now = this.conversation.summary.getSnapshot()?.low ?? 0
       this.joined = (far.at(-1)?.seq ?? 0) >= now
@@ -215,9 +224,25 @@ export class Stretch {
     })
   }
 
+  /** What the device keeps is read from it, which takes a moment: until then the newest alone may stand there. */
+  private arrived(seq: number): Promise<void> {
+    const here = (): boolean => this.all().some((m) => m.seq > 0 && m.seq <= seq)
+    if (here()) return Promise.resolve()
+    return new Promise((done) => {
+      const end = (): void => {
+        clearTimeout(late)
+        stop()
+        done()
+      }
+      const late = setTimeout(end, arrivesMs)
+      const stop = this.conversation.messages.subscribe(() => void (here() && end()))
+    })
+  }
+
   /** The last ones, and what comes. */
   toEnd(): void {
     this.far = undefined
+    this.settled = true
     this.error = undefined
     this.span = tail(this.all())
     this.changed()

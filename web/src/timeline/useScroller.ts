@@ -29,6 +29,8 @@ export function useScroller(rows: unknown, follows: boolean, moved: (v: View) =>
   const [parts, setParts] = useState<{ scroller: HTMLDivElement | null; list: HTMLDivElement | null }>({ scroller: null, list: null })
   const place = useRef<Place>({ end: true })
   const target = useRef<Target | "end" | undefined>("end")
+  /** The row that the view was taken to: it stays where it is while others come to their height, until somebody scrolls. */
+  const held = useRef<string | undefined>(undefined)
   /** What was measured when the place was noted. */
   const size = useRef({ width: 0, height: 0, content: 0, top: 0 })
   const latest = useRef({ follows, moved })
@@ -50,6 +52,8 @@ export function useScroller(rows: unknown, follows: boolean, moved: (v: View) =>
     const e = scroller.current!
     size.current = { width: e.clientWidth, height: e.clientHeight, content: e.scrollHeight, top: e.scrollTop }
     place.current = placeOf(view(), all.length, (i) => boxOf(all[i]!), latest.current.follows)
+    const kept = place.current.end ? undefined : all.find((x) => x.dataset["key"] === held.current)
+    if (kept !== undefined) place.current = { end: false, key: held.current!, offset: boxOf(kept).top - e.scrollTop }
   }, [])
 
   const restore = useCallback(() => {
@@ -59,13 +63,14 @@ export function useScroller(rows: unknown, follows: boolean, moved: (v: View) =>
     const aimed = target.current
     if (aimed === "end") {
       e.scrollTop = e.scrollHeight
-      target.current = undefined
+      target.current = held.current = undefined
     } else if (aimed !== undefined) {
       const row = find(aimed.key)
       if (row === undefined) return
       const b = boxOf(row)
       e.scrollTop = b.top - Math.max(0, (e.clientHeight - b.height) * aimed.at)
       target.current = undefined
+      held.current = aimed.key
     } else {
       const to = scrollFor(place.current, view(), (key) => {
         const row = find(key)
@@ -86,7 +91,9 @@ export function useScroller(rows: unknown, follows: boolean, moved: (v: View) =>
       // Of another size of the view the observer hears in this frame, and restores the place: it is not to be lost before.
       if (e.clientWidth !== size.current.width || e.clientHeight !== size.current.height) return
       // So also of a content that grew while nobody scrolled: the event is of what restore did before.
-      if (e.scrollHeight !== size.current.content && Math.abs(e.scrollTop - size.current.top) < 1) return
+      const ours = Math.abs(e.scrollTop - size.current.top) < 1
+      if (ours && e.scrollHeight !== size.current.content) return
+      if (!ours) held.current = undefined
       note()
       latest.current.moved(view())
     }
