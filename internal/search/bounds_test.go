@@ -81,3 +81,49 @@ func TestLongTextsThatAreNotMeant(t *testing.T) {
 		t.Errorf("found %v on %d pages", found, pages+1)
 	}
 }
+
+// counted counts the questions to an index.
+type counted struct {
+	search.Index
+	asked int
+}
+
+func (c *counted) Find(ctx context.Context, q search.Find) ([]search.Hit, error) {
+	c.asked++
+	return c.Index.Find(ctx, q)
+}
+
+// Who wants one message of many that are proposed and not meant, or not shown, asks the
+// index a few times and not once for each two of them: with PostgreSQL and 24,000 messages
+// of sixteen conversations that took 5 s, and sometimes more than a call may take.
+func TestFewAreWantedOfManyThatAreNotMeant(t *testing.T) {
+	for _, limit := range []int{1, 2, 50} {
+		j := &journal{era: 1}
+		var query strings.Builder
+		for n := range 20 { // more words than an index is asked for
+			fmt.Fprintf(&query, "w%d ", n)
+		}
+		for n := range 450 {
+			text := strings.TrimSuffix(query.String(), "w19 ")
+			if n == 3 {
+				text = query.String()
+			}
+			j.entries = append(j.entries, im.Entry{
+				Conversation: "grp:a", Seq: uint64(n + 1), Pos: uint64(n + 1), Kind: im.EntryMessage, Sender: "ann", Stored: time.UnixMilli(1_760_000_000_000),
+				Body: bodyOf(&wire.Content{Type: "text", Body: &wire.Content_Text{Text: text}}),
+			})
+		}
+		index := &counted{Index: open(t)}
+		if err := follow(t, index.Index, j); err != nil {
+			t.Fatal(err)
+		}
+		s := search.New(index, search.NewIndexer(index, j, places{}, slog.New(slog.DiscardHandler), nil), &reader{journal: j}, nil)
+		got, err := s.Search(t.Context(), im.Actor{User: "ann"}, search.Question{Query: query.String(), Conversation: "grp:a", Limit: limit})
+		if err != nil || len(got.Found) != 1 || got.Found[0].Entry.Seq != 4 {
+			t.Errorf("found %v, %v", got.Found, err)
+		}
+		if index.asked > 16 {
+			t.Errorf("for %d of 450 the index was asked %d times", limit, index.asked)
+		}
+	}
+}

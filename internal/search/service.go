@@ -106,6 +106,7 @@ type asked struct {
 	Question
 	query  token.Query
 	below  Place
+	asks   int // how many messages the index was asked for last
 	looked int
 	read   int
 	bytes  int
@@ -193,7 +194,10 @@ func (s *Service) Search(ctx context.Context, from im.Actor, q Question) (_ Answ
 // page looks through the next messages that the index proposes, and notes in a how far
 // it came; more tells that it may propose others.
 func (s *Service) page(ctx context.Context, from im.Actor, a *asked, readable []im.Readable, out *Answer) (more bool, err error) {
-	limit := a.Limit - len(out.Found) + 1
+	// Each question to the index costs all that it has to look through, however few it is to
+	// propose: where what it proposes is not shown it is asked for more at a time.
+	limit := max(a.Limit-len(out.Found)+1, min(2*a.asks, MaxLimit+1))
+	a.asks = limit
 	hits, err := s.propose(ctx, a, readable, limit)
 	if err != nil {
 		return false, s.away(ctx, err)
