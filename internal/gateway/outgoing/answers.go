@@ -1,6 +1,7 @@
 package outgoing
 
 import (
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -20,6 +21,7 @@ type sending struct {
 	order *im.Order
 	conv  im.ConversationID
 	id    im.MessageID
+	kind  im.EntryKind
 	place im.Turn
 	start time.Time
 	reply func(im.Ack, error) // answered, bound once
@@ -62,7 +64,7 @@ func (o *Queue) Sending(from *im.Actor, m *im.Message, now time.Time) (answer fu
 		x = &sending{}
 		x.reply = x.answered
 	}
-	x.o, x.order, x.conv, x.id, x.place, x.start = o, from.Order, m.Conversation, m.ID, from.Turn, now
+	x.o, x.order, x.conv, x.id, x.kind, x.place, x.start = o, from.Order, m.Conversation, m.ID, m.Kind, from.Turn, now
 	o.mu.Lock()
 	o.inflight++
 	if o.sends == nil {
@@ -154,7 +156,7 @@ func (o *Queue) tell(x *sending, now time.Time) {
 		if im.CodeOf(x.err) == im.CodeInternal {
 			o.owner.Log().Error("gateway: send", "err", x.err)
 		}
-		o.SendError(x.order, x.conv, x.id, x.err)
+		o.SendError(x.order, x.conv, x.id, inFrame(x.kind, x.err))
 	} else {
 		b := o.sh.pools.newAck()
 		b.id = x.id
@@ -281,9 +283,37 @@ func (f *Fanout) HeadsTo(o *Queue, c im.ConversationID, seq uint64) {
 	f.To(o)
 }
 
-// SendError queues the refusal of a send, naming what has to come first.
+// inFrame names the field of a refusal from the frame down (SPEC §10): what an Amend says
+// beside its target stands in the part for what it does.
+func inFrame(k im.EntryKind, err error) error {
+	part := ""
+	switch k {
+	case im.EntryEdit:
+		part = "edit"
+	case im.EntryReaction:
+		part = "react"
+	case im.EntryVote:
+		part = "vote"
+	case im.EntryPollEnd:
+		part = "endPoll"
+	case im.EntryPin:
+		part = "pin"
+	default:
+		return im.In("send", err)
+	}
+	if e := (*im.Error)(nil); errors.As(err, &e) {
+		switch e.Field {
+		case "conversation", "id", "target":
+			return im.In("amend", err)
+		}
+	}
+	return im.In("amend."+part, err)
+}
+
+// SendError queues the refusal of a send, naming what has to come first. The field of
+// err is named from the frame down.
 func (o *Queue) SendError(order *im.Order, c im.ConversationID, id im.MessageID, err error) {
-	e := &wire.SendError{Id: id[:], Error: contract.Error(im.Public(im.In("send", err)))}
+	e := &wire.SendError{Id: id[:], Error: contract.Error(im.Public(err))}
 	if im.CodeOf(err) == im.CodeOutOfOrder {
 		if first, waits := order.First(o.ID, c); waits {
 			e.First = first[:]
