@@ -60,9 +60,9 @@ func (s *Service) changeBar(ctx context.Context, actor im.Actor, c im.BarChange)
 		return 0, err
 	}
 	s.seen.forget(ended)
-	if u.Barred.At(c.At) != nil {
+	if why := u.Barred.At(c.At); why != nil {
 		// Also again for one that was barred before: whoever did that may not have come so far.
-		s.o.Control(im.Control{User: c.User, Code: im.CodeBanned, At: s.o.Now()})
+		s.o.Control(im.Control{User: c.User, Code: im.CodeBanned, Text: im.Public(why).Message, At: s.o.Now()})
 	}
 	return len(ended), nil
 }

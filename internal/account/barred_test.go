@@ -23,7 +23,8 @@ func TestBan(t *testing.T) {
 	if err != nil || n != 1 {
 		t.Fatalf("%d sessions, %v", n, err)
 	}
-	if c := f.controls.take(); len(c) != 1 || c[0].User != bob.User || c[0].Session != "" || c[0].Code != im.CodeBanned {
+	if c := f.controls.take(); len(c) != 1 || c[0].User != bob.User || c[0].Session != "" || c[0].Code != im.CodeBanned ||
+		c[0].Text != "the account is banned until 2023-11-16 22:13 UTC: spam" {
 		t.Errorf("connections: %+v", c)
 	}
 	banned := func(what string, err error) {

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"sync"
 	"time"
 
@@ -58,8 +59,9 @@ func (r *remembered) apply(g *Gateway, s *here.Member) {
 		if code == "" {
 			code = im.CodeSessionRevoked
 		}
+		text := cmp.Or(c.Text, "the session was ended")
 		// A Logout, or DeleteAccount, is answered before its connection ends (SPEC §3.7).
-		g.kickAfter(s, string(code), im.Errorf(code, "the session was ended"), code == im.CodeSessionRevoked || code == im.CodeAccountDeleted)
+		g.kickAfter(s, string(code), im.Errorf(code, "%s", text), code == im.CodeSessionRevoked || code == im.CodeAccountDeleted)
 		return
 	}
 	if !r.beats(g, s) {

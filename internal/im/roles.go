@@ -333,6 +333,8 @@ type Control struct {
 	Class        DeviceClass
 	// Code is why, when Yield is false: session_revoked, account_deleted, banned, token_expired.
 	Code Code
+	// Text is what the user is told besides the code; empty: that the session was ended.
+	Text string
 	// News, if set, is all this Control means: what the deployment announces changed.
 	News bool
 }

@@ -341,7 +341,8 @@ func putControl(b []byte, c *im.Control) []byte {
 		b = putTime(b, c.At)
 		b = append(b, byte(c.Class))
 		b = putString(b, c.Code)
-		return putBool(b, c.News) // a node of before finds no user in it, and does nothing
+		b = putBool(b, c.News) // a node of before finds no user in it, and does nothing
+		return putString(b, c.Text)
 	})
 }
 
@@ -351,6 +352,7 @@ func readControl(data []byte) (im.Control, error) {
 	c := im.Control{
 		User: im.UserID(in.string()), Unwatch: im.UserID(in.string()), Session: im.SessionID(in.string()), Yield: in.bool(),
 		By: in.device(), ByConnection: im.ConnectionID(in.string()), At: in.time(), Class: im.DeviceClass(in.byte()), Code: im.Code(in.string()), News: in.bool(),
+		Text: in.string(),
 	}
 	r.also(in)
 	return c, r.err

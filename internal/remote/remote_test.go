@@ -288,10 +288,10 @@ func TestParcelsReachTheirGateways(t *testing.T) {
 		if n := len(w.doors["g2"].entries["b00"]); n != 3 {
 			t.Errorf("%d parcels for somebody who is gone", n)
 		}
-		w.nodes["l1"].Dispatch().Control(im.Control{User: "a00", Code: im.CodeBanned, At: time.Unix(5, 7)})
+		w.nodes["l1"].Dispatch().Control(im.Control{User: "a00", Code: im.CodeBanned, Text: "until noon: spam", At: time.Unix(5, 7)})
 		pass(10 * time.Millisecond)
 		for name, d := range w.doors {
-			if len(d.controls) != 1 || d.controls[0].Code != im.CodeBanned || d.controls[0].At.UnixNano() != 5e9+7 {
+			if len(d.controls) != 1 || d.controls[0].Code != im.CodeBanned || d.controls[0].Text != "until noon: spam" || d.controls[0].At.UnixNano() != 5e9+7 {
 				t.Errorf("%s: %v", name, d.controls)
 			}
 		}
