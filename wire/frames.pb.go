@@ -1281,7 +1281,7 @@ func (x *Welcome) GetAnnouncements() uint64 {
 
 type Heartbeat struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The client pings after this long without having sent anything.
+	// The client pings after this long without having sent anything, or without having heard anything. SPEC §9.1.
 	IdleMs uint32 `protobuf:"varint,1,opt,name=idle_ms,json=idleMs,proto3" json:"idle_ms,omitempty"`
 	// The server pings after this long without a byte from the client …
 	SilenceMs uint32 `protobuf:"varint,2,opt,name=silence_ms,json=silenceMs,proto3" json:"silence_ms,omitempty"`
@@ -3840,7 +3840,7 @@ func (x *Background) GetOn() bool {
 	return false
 }
 
-// Tell me when these users come and go; replaces the earlier list. Users who are not contacts are left out.
+// Tell me when these users come and go; replaces the earlier list. Of who hides it, or does not exist, it is told that they are not there. SPEC §6.10.
 type WatchPresence struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Users         []string               `protobuf:"bytes,1,rep,name=users,proto3" json:"users,omitempty"`
@@ -4628,7 +4628,7 @@ func (*Bye) Descriptor() ([]byte, []int) {
 	return file_skein_v1_frames_proto_rawDescGZIP(), []int{46}
 }
 
-// What went wrong; the code is from proto/codes.json and its range tells what to do. SPEC §9.
+// What went wrong; the code is from proto/codes.json and its range tells what to do. SPEC §10.
 type Error struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Code    string                 `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`

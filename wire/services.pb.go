@@ -84,7 +84,7 @@ const (
 	ServerRole_SERVER_ROLE_UNSPECIFIED ServerRole = 0
 	// Reads lists and the audit log, and changes nothing.
 	ServerRole_SERVER_ROLE_AUDITOR ServerRole = 1
-	// Ends sessions, bans, and reads lists.
+	// Ends sessions, bans, reads and decides what was reported, hands on and closes groups, and reads lists. SPEC §3.18.
 	ServerRole_SERVER_ROLE_MODERATOR ServerRole = 2
 	// All but to say who has a role.
 	ServerRole_SERVER_ROLE_ADMIN ServerRole = 3
