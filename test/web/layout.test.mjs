@@ -87,6 +87,30 @@ test("a long name stays within its line where people are chosen for a group", as
   await page.context().close()
 })
 
+test("a long name of a group is cut with dots where a message is forwarded", async () => {
+  await server.call("GroupService/CreateGroup", { name: `${long.slice(0, 40)} ${"x".repeat(20)}`, members: [bob.user] }, ann.token)
+  await say("to be forwarded")
+  const page = await at("/", { viewport: { width: 1280, height: 800 } })
+  await open(page, server.url, chat)
+  await message(page, "to be forwarded").click({ button: "right" })
+  await page.getByRole("menuitem", { name: "Forward" }).click()
+  const list = page.getByRole("dialog").getByRole("group", { name: "Conversations" })
+  const name = list.getByRole("checkbox", { name: long.slice(0, 40) }).first()
+  await name.waitFor()
+  assert.ok((await box(name)).right <= (await box(list)).right, "it ends where the list does")
+  await page.context().close()
+})
+
+test("where the system gives the colours a bubble and the conversation that is open are told by lines", async () => {
+  const page = await at("/", { viewport: { width: 1280, height: 800 }, forcedColors: "active" })
+  await open(page, server.url, chat)
+  const outline = (of) => of.evaluate((e) => getComputedStyle(e).outlineStyle)
+  const bubble = page.locator("article[data-seq] p").last().locator("xpath=../..")
+  assert.equal(await outline(bubble), "solid")
+  assert.equal(await outline(page.getByRole("region", { name: "Conversations" }).locator("a[aria-current=page]").first()), "solid")
+  await page.context().close()
+})
+
 test("from an address where nothing is a phone leads on", async () => {
   const page = await at("/nothing/here", phone)
   await page.getByRole("heading", { name: "Page not found" }).waitFor()
