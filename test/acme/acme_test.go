@@ -9,9 +9,11 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"log"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -36,15 +38,20 @@ const (
 	domain   = "chat.skein.example"
 )
 
-// freeAddress is one of loopback where nothing listens.
+// freeAddress is one of loopback where nothing listens, and that the system gives to nobody
+// by itself: otherwise any connection that is made meanwhile may take it.
 func freeAddress(t *testing.T) (address string, port int) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	const first, ports = 10_000, 20_000
+	for range 100 {
+		l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", first+rand.IntN(ports)))
+		if err == nil {
+			defer l.Close()
+			return l.Addr().String(), l.Addr().(*net.TCPAddr).Port
+		}
 	}
-	defer l.Close()
-	return l.Addr().String(), l.Addr().(*net.TCPAddr).Port
+	t.Fatal("no port is free")
+	return "", 0
 }
 
 // authority is Pebble. It looks for all names on this machine, at the two ports.

@@ -12,6 +12,7 @@ import (
 	"image/png"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
@@ -246,13 +247,24 @@ func withProvider(t *testing.T, sso *oidctest.Provider) map[string]string {
 			t.Fatal(err)
 		}
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0") // the provider has to know where it sends browsers
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := l.Addr().String()
-	l.Close()
+	at := freeAddress(t) // the provider has to know where it sends browsers
 	return map[string]string{"accounts.guests": "10", "accounts.providers": filepath.Join(dir, "providers.toml"), "http.listen": at, "http.public_url": "http://" + at}
+}
+
+// freeAddress is one of loopback where nothing listens, and that the system gives to nobody
+// by itself: otherwise any connection that is made meanwhile may take it.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	const first, ports = 10_000, 20_000
+	for range 100 {
+		l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", first+rand.IntN(ports)))
+		if err == nil {
+			defer l.Close()
+			return l.Addr().String()
+		}
+	}
+	t.Fatal("no port is free")
+	return ""
 }
 
 // keepEntries notes the entries of an answer.

@@ -58,16 +58,27 @@ type gateway struct {
 	ended   chan error
 }
 
+// freeAddress is one of loopback where nothing listens, and that the system gives to nobody
+// by itself: otherwise any connection that is made meanwhile may take it.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	const first, ports = 10_000, 20_000
+	for range 100 {
+		l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", first+rand.IntN(ports)))
+		if err == nil {
+			defer l.Close()
+			return l.Addr().String()
+		}
+	}
+	t.Fatal("no port is free")
+	return ""
+}
+
 func startGateway(t *testing.T) *gateway {
 	t.Helper()
 	t.Setenv("AWS_ACCESS_KEY_ID", "an-access-key")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "a-secret-of-the-tests")
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := &gateway{T: t, at: l.Addr().String(), dir: t.TempDir()}
-	_ = l.Close()
+	g := &gateway{T: t, at: freeAddress(t), dir: t.TempDir()}
 	for _, d := range []string{"buckets/" + bucketName, "meta"} {
 		if err := os.MkdirAll(filepath.Join(g.dir, d), 0o700); err != nil {
 			t.Fatal(err)

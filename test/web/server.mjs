@@ -163,13 +163,12 @@ export async function until(what, f, ms = patience) {
   }
 }
 
-function freePort() {
+/** A port that is free, of those that the system gives to nobody by itself: otherwise any connection of a browser may take it while the server is down. */
+function freePort(tries = 100) {
   return new Promise((resolve, reject) => {
+    const port = 10_000 + Math.floor(Math.random() * 20_000)
     const s = createServer()
-    s.once("error", reject)
-    s.listen(0, "127.0.0.1", () => {
-      const { port } = s.address()
-      s.close(() => resolve(port))
-    })
+    s.once("error", (e) => (tries > 1 ? freePort(tries - 1).then(resolve, reject) : reject(e)))
+    s.listen(port, "127.0.0.1", () => s.close(() => resolve(port)))
   })
 }
