@@ -2,12 +2,16 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,6 +23,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/skein-im/skein/internal/app"
+	"github.com/skein-im/skein/internal/config"
 	"github.com/skein-im/skein/wire"
 )
 
@@ -32,7 +37,7 @@ type adminClient struct {
 // adminKey is where a command finds the admin key.
 type adminKey struct {
 	KeyFile string `help:"File of the admin key (default DATA/keys/admin.key)." placeholder:"FILE"`
-	Data    string `help:"The server's data directory, for the admin key." default:"./data" placeholder:"DIR"`
+	Data    string `help:"The server's data directory, for the admin key." default:"./data" placeholder:"DIR" env:"SKEIN_DATA"`
 }
 
 func (k *adminKey) read() (string, error) {
@@ -48,6 +53,9 @@ func (k *adminKey) read() (string, error) {
 }
 
 func (c *adminClient) call(ctx context.Context, method string, req, resp proto.Message) error {
+	if u, err := url.Parse(c.Server); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return notAnAddress(c.Server)
+	}
 	key, err := c.read()
 	if err != nil {
 		return err
@@ -66,7 +74,7 @@ func (c *adminClient) call(ctx context.Context, method string, req, resp proto.M
 	hr.Header.Set("Authorization", "Bearer "+key)
 	answer, err := http.DefaultClient.Do(hr)
 	if err != nil {
-		return fmt.Errorf("is the server running? %w", err)
+		return unreached(err)
 	}
 	defer answer.Body.Close()
 	raw, err := io.ReadAll(io.LimitReader(answer.Body, 16<<20))
@@ -78,9 +86,37 @@ func (c *adminClient) call(ctx context.Context, method string, req, resp proto.M
 		if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(raw, &e); err != nil || e.Code == "" {
 			return fmt.Errorf("%s answered %s", c.Server, answer.Status)
 		}
-		return fmt.Errorf("%s: %s", e.Code, e.Message)
+		return &refusal{e.Code, e.Message}
 	}
 	return protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(raw, resp)
+}
+
+// notAnAddress refuses what --server cannot be, and tells what was probably meant.
+func notAnAddress(server string) error {
+	meant := "http://127.0.0.1:8080"
+	if host, _, err := net.SplitHostPort(server); err == nil && host != "" {
+		meant = "http://" + server
+	}
+	return fmt.Errorf("--server %q is not an address like %s (or https://…)", server, meant)
+}
+
+// unreached says why a server was not reached. One whose certificate is not trusted runs.
+func unreached(err error) error {
+	var untrusted *tls.CertificateVerificationError
+	if errors.As(err, &untrusted) {
+		return fmt.Errorf("%w (the server answers, but this machine does not trust its certificate; if it is of an authority of your own, name that one's PEM file in the environment variable SSL_CERT_FILE)", err)
+	}
+	return fmt.Errorf("is the server running? %w", err)
+}
+
+// refusal is why the server did not do something.
+type refusal struct{ code, message string }
+
+func (r *refusal) Error() string { return r.code + ": " + r.message }
+
+func refusedAs(err error, code wire.Code) bool {
+	var r *refusal
+	return errors.As(err, &r) && r.code == string(code)
 }
 
 // printJSON writes a message as it stands on the wire, indented.
@@ -143,23 +179,28 @@ func (c *userAddCmd) Run(ctx context.Context) error {
 func readPassword(prompt string) (string, error) {
 	fd := int(os.Stdin.Fd())
 	if !term.IsTerminal(fd) {
-		var line []byte
-		for b := make([]byte, 1); len(line) < 4096; {
-			_, err := os.Stdin.Read(b)
-			if err == io.EOF || b[0] == '\n' {
-				break
-			}
-			if err != nil {
-				return "", err
-			}
-			line = append(line, b[0])
-		}
-		return strings.TrimSuffix(string(line), "\r"), nil
+		return readLine(os.Stdin)
 	}
 	fmt.Fprint(os.Stderr, prompt)
 	raw, err := term.ReadPassword(fd)
 	fmt.Fprintln(os.Stderr)
 	return string(raw), err
+}
+
+// readLine takes a line, and not a byte of the next.
+func readLine(from io.Reader) (string, error) {
+	var line []byte
+	for b := make([]byte, 1); len(line) < 4096; {
+		_, err := from.Read(b)
+		if err == io.EOF || b[0] == '\n' {
+			break
+		}
+		if err != nil {
+			return "", err
+		}
+		line = append(line, b[0])
+	}
+	return strings.TrimSuffix(string(line), "\r"), nil
 }
 
 type userListCmd struct {
@@ -193,23 +234,6 @@ func (c *userListCmd) Run(ctx context.Context) error {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", a.User.GetId(), a.User.GetUsername(), a.User.GetDisplayName(), roleOf(a), stateOf(a), a.Sessions, day(a.LastSeenAtMs))
 	}
 	return w.Flush()
-}
-
-// userRef is a user id, or a username with @.
-type userRef struct {
-	User string `arg:"" help:"User id, or @username."`
-}
-
-func (r userRef) id(ctx context.Context, c *adminClient) (string, error) {
-	name, byName := strings.CutPrefix(r.User, "@")
-	if !byName {
-		return r.User, nil
-	}
-	var resp wire.FindUserResponse
-	if err := c.call(ctx, "UserService/FindUser", &wire.FindUserRequest{Username: name}, &resp); err != nil {
-		return "", err
-	}
-	return resp.User.Id, nil
 }
 
 type userSessionsCmd struct {
@@ -270,13 +294,28 @@ func (c *userKickCmd) Run(ctx context.Context) error {
 type userEraseCmd struct {
 	adminClient `embed:""`
 	userRef     `embed:""`
+	sure        `embed:""`
 	Messages    bool `help:"Also what they wrote: every message of theirs is taken back."`
 }
 
 func (c *userEraseCmd) Run(ctx context.Context) error {
-	id, err := c.id(ctx, &c.adminClient)
+	id, err := c.exactly(ctx, &c.adminClient)
 	if err != nil {
 		return err
+	}
+	a, err := c.account(ctx, id)
+	if err != nil {
+		return err
+	}
+	// Asked again for one that is deleted, it only tells how far that is.
+	if a.GetState() != wire.AccountState_ACCOUNT_STATE_DELETED || c.Messages {
+		what := "The account of " + named(a.GetUser(), id)
+		if c.Messages {
+			what += ", with every message of theirs,"
+		}
+		if err := c.ask(what+" is deleted for ever.", cmp.Or(a.GetUser().GetUsername(), id)); err != nil {
+			return err
+		}
 	}
 	var resp wire.EraseUserResponse
 	if err := c.call(ctx, "AdminService/EraseUser", &wire.EraseUserRequest{User: id, Messages: c.Messages}, &resp); err != nil {
@@ -299,19 +338,48 @@ type tokenCmd struct {
 
 type tokenMintCmd struct {
 	adminClient `embed:""`
-	User        string        `arg:"" help:"Your own id of the user: [A-Za-z0-9_-]{1,64}."`
-	Name        string        `help:"Shown to others, when the user is created."`
-	Lifetime    time.Duration `help:"How long it is good." default:"24h"`
+	User        string          `arg:"" help:"Your own id of the user: [A-Za-z0-9_-]{1,64}; or @username of one that is there."`
+	Name        string          `help:"Shown to others, when the user is created."`
+	Lifetime    config.Duration `help:"How long it is good." default:"24h"`
+	New         bool            `help:"Create the user also where another user has this id as their username."`
 }
 
+// Run mints a token. An id is the integrator's own and needs no leave to be new; but where
+// somebody has it as their username, a second user of the same name is hardly what was meant.
 func (c *tokenMintCmd) Run(ctx context.Context) error {
-	if c.Lifetime < time.Second {
+	if time.Duration(c.Lifetime) < time.Second {
 		return errors.New("--lifetime must be a second or more")
 	}
+	id, made := c.User, false
+	if !strings.HasPrefix(id, "@") {
+		there, err := c.account(ctx, id)
+		if err != nil {
+			return err
+		}
+		made = there == nil
+	} else if u, err := c.byUsername(ctx, id[1:]); err != nil {
+		return err
+	} else if u == nil {
+		return fmt.Errorf("not_found: nobody has the username %s", id[1:])
+	} else {
+		id = u.Id
+	}
+	if made && !c.New {
+		u, err := c.byUsername(ctx, id)
+		if err != nil {
+			return err
+		}
+		if u != nil {
+			return fmt.Errorf("no user has the id %s, but there is %s: for a token of that one write @%s; to make another user, with the id %s, give --new", id, named(u, u.Id), u.Username, id)
+		}
+	}
 	var resp wire.MintTokenResponse
-	req := &wire.MintTokenRequest{User: c.User, DisplayName: c.Name, LifetimeMs: c.Lifetime.Milliseconds()}
+	req := &wire.MintTokenRequest{User: id, DisplayName: c.Name, LifetimeMs: time.Duration(c.Lifetime).Milliseconds()}
 	if err := c.call(ctx, "AdminService/MintToken", req, &resp); err != nil {
 		return err
+	}
+	if made { // not on stdout, which is the token alone
+		fmt.Fprintf(os.Stderr, "created the user with the id %s\n", id)
 	}
 	if c.JSON {
 		return printJSON(&resp)

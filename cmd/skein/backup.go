@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -52,6 +53,9 @@ func (c *backupToCmd) Run(ctx context.Context) (err error) {
 	}
 	if cfg.Store != "" {
 		return errors.New("the store is PostgreSQL: back it up with its own means (docs/operations.md, Backups)")
+	}
+	if _, err := os.Stat(filepath.Join(cfg.Data, "directory.db")); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s has no embedded store. If it is a node's whose store is PostgreSQL, back that up with its own means (docs/operations.md, Backups); otherwise name the data directory with --data", cfg.Data)
 	}
 	r, err := c.open()
 	if err != nil {
@@ -206,6 +210,11 @@ type backupListCmd struct {
 }
 
 func (c *backupListCmd) Run(ctx context.Context) error {
+	if !strings.Contains(c.Repository, "://") { // a name that is mistyped is no repository without backups
+		if _, err := os.Stat(c.Repository); err != nil {
+			return err
+		}
+	}
 	r, err := c.open()
 	if err != nil {
 		return err

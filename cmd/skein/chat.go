@@ -34,7 +34,7 @@ type chatCmd struct {
 func (c *chatCmd) Run(ctx context.Context) error {
 	base, err := url.Parse(c.Server)
 	if err != nil || base.Host == "" {
-		return fmt.Errorf("--server %q is not an address like http://127.0.0.1:8080", c.Server)
+		return notAnAddress(c.Server)
 	}
 	if c.User == "" {
 		return errors.New("which user? skein chat USERNAME [--register]")
@@ -57,21 +57,49 @@ func (c *chatCmd) Run(ctx context.Context) error {
 		return err
 	}
 	defer store.Close()
+	for {
+		err := c.chat(ctx, base, device, store, skein.NewSession(c.Server, tokens, file.Save), fresh)
+		var over *terminal.SessionOverError
+		if !errors.As(err, &over) {
+			return err
+		}
+		// The tokens are of no use any more; the messages, and those that wait, stay.
+		if err := os.Remove(string(file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if !c.inWindow() {
+			return fmt.Errorf("the session of %s has ended (%w): start skein chat %s again to log in; what waits to be sent is kept, and goes out then", c.User, over.Err, c.User)
+		}
+		fmt.Printf("Your session has ended (%v). Log in again; what waits to be sent goes out then.\n", over.Err)
+		c.Register = false // that was done
+		if tokens, fresh, err = c.logIn(ctx, file, device); err != nil {
+			return err
+		}
+	}
+}
+
+// inWindow tells whether the chat takes a whole terminal.
+func (c *chatCmd) inWindow() bool {
+	return !c.Plain && term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd()))
+}
+
+// chat chats until the user, or the session, ends it.
+func (c *chatCmd) chat(ctx context.Context, base *url.URL, device *wire.Device, store skein.Store, session *skein.Session, fresh bool) error {
 	codec := wire.Protobuf()
 	if c.Codec == "json" {
 		codec = wire.JSON()
 	}
 	client, err := skein.Dial(ctx, c.target(base), append(c.first(fresh),
-		skein.WithTokenSource(skein.NewSession(c.Server, tokens, file.Save).Token), skein.WithStore(store),
+		skein.WithTokenSource(session.Token), skein.WithStore(store),
 		skein.WithCodec(codec), skein.WithDevice(device.Id, device.Class, device.Name), skein.WithClientName("skein-chat/"+version), skein.WithBaseURL(c.Server))...)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	if c.Plain || !term.IsTerminal(int(os.Stdin.Fd())) || !term.IsTerminal(int(os.Stdout.Fd())) {
-		return terminal.New(client, terminal.Plain(os.Stdin, os.Stdout)).Run(ctx)
+	if c.inWindow() {
+		return terminal.NewWindow(client).Run(ctx)
 	}
-	return terminal.NewWindow(client).Run(ctx)
+	return terminal.New(client, terminal.Plain(os.Stdin, os.Stdout)).Run(ctx)
 }
 
 // first is how the chat begins: who was here before reads and writes without a server, who

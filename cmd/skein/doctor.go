@@ -5,11 +5,27 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/skein-im/skein/internal/app"
 	"github.com/skein-im/skein/internal/config"
 	"github.com/skein-im/skein/internal/doctor"
 )
+
+// certificateFindings are what there is to say of the certificates that settings name.
+func certificateFindings(c *config.Config, now time.Time) (all []doctor.Finding) {
+	for _, k := range app.Certificates(c, now) {
+		f := doctor.Finding{Level: doctor.OK, What: "certificate", Found: k.Source + ", until " + k.NotAfter.UTC().Format(time.DateOnly)}
+		if k.Trouble != "" {
+			f.Level, f.Found, f.Advice = doctor.Warn, k.Source+": "+k.Trouble, "renew it, for the name that people come by; a running server notices new files by itself"
+		}
+		if k.Over {
+			f.Level = doctor.Bad
+		}
+		all = append(all, f)
+	}
+	return all
+}
 
 type doctorCmd struct {
 	settings `embed:""`
@@ -24,7 +40,8 @@ func (c *doctorCmd) Run(ctx context.Context) error {
 	}
 	r := doctor.Examine(ctx, doctor.Options{
 		Config: cfg, AdminKey: app.AdminKeyFile, Migrated: app.MigratedFile,
-		Check: func(c *config.Config) error { return app.Check(c, app.Options{}) },
+		Check:        func(c *config.Config) error { return app.Check(c, app.Options{}) },
+		Certificates: certificateFindings,
 	})
 	if c.JSON {
 		enc := json.NewEncoder(os.Stdout)

@@ -86,7 +86,7 @@ func (c *importCmd) Run(ctx context.Context) (err error) {
 	if errors.Is(err, importing.ErrMappingMissing) {
 		return fmt.Errorf("%w: %s; copy it from where that import ran, or give it with --map", err, kept)
 	}
-	if err != nil && !c.DryRun {
+	if err != nil && r != nil && (r.Written != importing.Things{}) {
 		err = fmt.Errorf("%w (what was written is kept: the same command goes on)", err)
 	}
 	return err

@@ -9,19 +9,20 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/skein-im/skein/internal/config"
 	"github.com/skein-im/skein/wire"
 )
 
 type userInviteCmd struct {
 	adminClient `embed:""`
-	Note        string        `help:"What administrators see of it."`
-	Uses        uint32        `help:"How many may register by it; 0: any number." default:"1"`
-	Lifetime    time.Duration `help:"How long it holds, at most 366 days." default:"168h"`
+	Note        string          `help:"What administrators see of it."`
+	Uses        uint32          `help:"How many may register by it; 0: any number." default:"1"`
+	Lifetime    config.Duration `help:"How long it holds, at most 366 days." default:"168h"`
 }
 
 func (c *userInviteCmd) Run(ctx context.Context) error {
 	var resp wire.CreateRegistrationLinkResponse
-	req := &wire.CreateRegistrationLinkRequest{Note: c.Note, MaxUses: c.Uses, LifetimeMs: c.Lifetime.Milliseconds()}
+	req := &wire.CreateRegistrationLinkRequest{Note: c.Note, MaxUses: c.Uses, LifetimeMs: time.Duration(c.Lifetime).Milliseconds()}
 	if err := c.call(ctx, "AdminService/CreateRegistrationLink", req, &resp); err != nil {
 		return err
 	}
@@ -70,8 +71,8 @@ func (c *userUninviteCmd) Run(ctx context.Context) error {
 type userResetCmd struct {
 	adminClient `embed:""`
 	userRef     `embed:""`
-	WithoutTOTP bool          `name:"without-totp" help:"Take the authenticator app away as well, from who lost it and the recovery codes."`
-	Lifetime    time.Duration `help:"How long it holds, at most 7 days." default:"24h"`
+	WithoutTOTP bool            `name:"without-totp" help:"Take the authenticator app away as well, from who lost it and the recovery codes."`
+	Lifetime    config.Duration `help:"How long it holds, at most 7 days." default:"24h"`
 }
 
 func (c *userResetCmd) Run(ctx context.Context) error {
@@ -80,7 +81,7 @@ func (c *userResetCmd) Run(ctx context.Context) error {
 		return err
 	}
 	var resp wire.CreateResetLinkResponse
-	req := &wire.CreateResetLinkRequest{User: id, WithoutTotp: c.WithoutTOTP, LifetimeMs: c.Lifetime.Milliseconds()}
+	req := &wire.CreateResetLinkRequest{User: id, WithoutTotp: c.WithoutTOTP, LifetimeMs: time.Duration(c.Lifetime).Milliseconds()}
 	if err := c.call(ctx, "AdminService/CreateResetLink", req, &resp); err != nil {
 		return err
 	}

@@ -92,10 +92,18 @@ func (c *groupOwnerCmd) Run(ctx context.Context) error {
 
 type groupCloseCmd struct {
 	adminClient `embed:""`
+	sure        `embed:""`
 	Group       string `arg:"" help:"grp:…"`
 }
 
 func (c *groupCloseCmd) Run(ctx context.Context) error {
+	var is wire.InspectGroupResponse
+	if err := c.call(ctx, "AdminService/InspectGroup", &wire.InspectGroupRequest{Conversation: c.Group, Limit: 1}, &is); err != nil {
+		return err
+	}
+	if err := c.ask(fmt.Sprintf("The group %q (%s), with %d members, is dismissed for ever.", is.Group.GetName(), c.Group, is.Group.GetMembers()), groupName(is.Group)); err != nil {
+		return err
+	}
 	return c.call(ctx, "AdminService/CloseGroup", &wire.CloseGroupRequest{Conversation: c.Group}, &wire.CloseGroupResponse{})
 }
 

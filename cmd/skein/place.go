@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/skein-im/skein/internal/config"
 	"github.com/skein-im/skein/wire"
 )
 
@@ -23,7 +24,7 @@ type announceAddCmd struct {
 	Text        string            `arg:"" help:"What is said, for who finds none of their languages in --in."`
 	In          map[string]string `help:"The same in another language, as --in de='…'; several times." placeholder:"LANGUAGE=TEXT"`
 	Warning     bool              `help:"Users should act on it, or it will disturb them."`
-	For         time.Duration     `help:"How long it is shown, as 48h; without it until it is withdrawn."`
+	For         config.Duration   `help:"How long it is shown, as 48h; without it until it is withdrawn."`
 	Stays       bool              `help:"Users may not put it away."`
 }
 
@@ -33,7 +34,7 @@ func (c *announceAddCmd) Run(ctx context.Context) error {
 		req.Level = wire.AnnouncementLevel_ANNOUNCEMENT_LEVEL_WARNING
 	}
 	if c.For != 0 {
-		req.UntilMs = time.Now().Add(c.For).UnixMilli()
+		req.UntilMs = time.Now().Add(time.Duration(c.For)).UnixMilli()
 	}
 	for language, text := range c.In {
 		req.Texts = append(req.Texts, &wire.AnnouncementText{Language: language, Text: text})

@@ -6,24 +6,25 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skein-im/skein/internal/config"
 	"github.com/skein-im/skein/wire"
 )
 
 type userBanCmd struct {
 	adminClient `embed:""`
 	userRef     `embed:""`
-	For         time.Duration `help:"How long, as 48h; without it for ever."`
-	Reason      string        `help:"What the user is told, at most 200 characters."`
+	For         config.Duration `help:"How long, as 48h; without it for ever."`
+	Reason      string          `help:"What the user is told, at most 200 characters."`
 }
 
 func (c *userBanCmd) Run(ctx context.Context) error {
-	id, err := c.id(ctx, &c.adminClient)
+	id, err := c.exactly(ctx, &c.adminClient)
 	if err != nil {
 		return err
 	}
 	req := &wire.BanUserRequest{User: id, Reason: c.Reason}
 	if c.For != 0 {
-		req.UntilMs = time.Now().Add(c.For).UnixMilli()
+		req.UntilMs = time.Now().Add(time.Duration(c.For)).UnixMilli()
 	}
 	var resp wire.BanUserResponse
 	if err := c.call(ctx, "AdminService/BanUser", req, &resp); err != nil {

@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/term"
 
@@ -80,6 +81,7 @@ func (s *settings) read() (config.Config, error) {
 type serveCmd struct {
 	settings   `embed:""`
 	AcceptLoss bool `help:"Open a journal that lost acknowledged messages, as a new timeline. Restore a backup instead if you have one."`
+	Existing   bool `help:"Refuse to start where there is no embedded store yet, instead of making an empty one: for a server that has one, whose disk may not be mounted or whose restore may have failed."`
 }
 
 // Run serves until it is told to stop. Where the log is for programs, why the server did
@@ -100,7 +102,7 @@ func (s *serveCmd) Run(ctx context.Context) error {
 	signal.Notify(hangup, syscall.SIGHUP) // from now on it does not kill
 	var a *app.App
 	if err == nil {
-		a, err = s.open(ctx, cfg, app.Options{Logger: log, Level: level, Version: version, AcceptLoss: s.AcceptLoss})
+		a, err = s.open(ctx, cfg, app.Options{Logger: log, Level: level, Version: version, AcceptLoss: s.AcceptLoss, Existing: s.Existing})
 	}
 	if err != nil {
 		if !asText(cfg.Log) {
@@ -154,6 +156,9 @@ func (s *serveCmd) announce(a *app.App) {
 	if u := a.ClaimURL(); u != "" {
 		fmt.Printf("\nMake yourself the administrator (this link works once):\n  %s\n", u)
 	}
+	if a.Ownerless() {
+		fmt.Printf("\nNobody owns this server yet. Make one of its users the owner:\n  skein user role @NAME owner\n")
+	}
 	fmt.Printf("\nOr register and chat from a terminal:\n  skein chat --server %s\n\n", a.URL())
 }
 
@@ -195,7 +200,16 @@ type configCheckCmd struct {
 
 func (c *configCheckCmd) Run() error {
 	cfg, err := c.read()
-	return errors.Join(err, app.Check(&cfg, app.Options{}))
+	errs := []error{err, app.Check(&cfg, app.Options{})}
+	for _, k := range app.Certificates(&cfg, time.Now()) {
+		switch {
+		case k.Over:
+			errs = append(errs, errors.New(k.String()))
+		case k.Trouble != "":
+			fmt.Fprintln(os.Stderr, "warning:", k.String())
+		}
+	}
+	return errors.Join(errs...)
 }
 
 type configDocCmd struct{}

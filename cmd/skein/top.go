@@ -15,17 +15,19 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 	"golang.org/x/term"
+
+	"github.com/skein-im/skein/internal/config"
 )
 
 type topCmd struct {
 	privatePort `embed:""`
-	Every       time.Duration `help:"How often the figures are asked for." default:"2s"`
-	Once        bool          `help:"Print the figures of one interval and end, for scripts."`
+	Every       config.Duration `help:"How often the figures are asked for." default:"2s"`
+	Once        bool            `help:"Print the figures of one interval and end, for scripts."`
 }
 
 // Run shows the figures of a running server until it is interrupted.
 func (c *topCmd) Run(ctx context.Context) error {
-	if c.Every < 100*time.Millisecond {
+	if time.Duration(c.Every) < 100*time.Millisecond {
 		return fmt.Errorf("--every must be 100ms or more")
 	}
 	before, err := c.measure(ctx)
@@ -33,7 +35,7 @@ func (c *topCmd) Run(ctx context.Context) error {
 		return err
 	}
 	clear := !c.Once && term.IsTerminal(int(os.Stdout.Fd()))
-	tick := time.NewTicker(c.Every)
+	tick := time.NewTicker(time.Duration(c.Every))
 	defer tick.Stop()
 	for {
 		select {

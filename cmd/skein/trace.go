@@ -19,7 +19,7 @@ import (
 
 // privatePort is how commands reach the private port of a running server.
 type privatePort struct {
-	Admin    string `help:"Address of the private port." default:"127.0.0.1:8081" placeholder:"ADDR"`
+	Admin    string `help:"Address of the private port." default:"127.0.0.1:8081" placeholder:"ADDR" env:"SKEIN_ADMIN_LISTEN"`
 	adminKey `embed:""`
 }
 

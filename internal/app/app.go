@@ -66,6 +66,8 @@ type Options struct {
 	Codecs []wire.Codec
 	// AcceptLoss opens a journal that lost acknowledged entries, as a new timeline.
 	AcceptLoss bool
+	// Existing refuses to start where the embedded store is not there: nothing is made.
+	Existing bool
 	// WrapDispatch lets a test lose, repeat or delay what goes to the gateways.
 	WrapDispatch func(im.Dispatch) im.Dispatch
 	// Heartbeat overrides the default intervals (laboratories, tests).
@@ -163,6 +165,7 @@ type App struct {
 	sockets   map[string]net.Listener
 	admin     *httpServer
 	claim     string
+	ownerless bool // there is a store and nobody owns the server: see prepareClaim
 }
 
 // Open opens the stores and listeners, but serves nothing yet. On an error
@@ -213,6 +216,8 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *App, err error)
 		return nil, err
 	}
 	a.warn()
+	a.warnCertificates()
+	a.metrics.MustRegister(newCertificateEnds(a)) // from now on they are there
 	for _, f := range a.followers {
 		f.Start()
 	}
@@ -401,8 +406,16 @@ func (a *App) prepareClaim(ctx context.Context) error {
 		a.claim, err = a.accounts.PrepareClaim(ctx)
 		return err
 	}
-	return nil
+	owned, err := a.directory.Owned(ctx)
+	if a.ownerless = err == nil && !owned; a.ownerless {
+		a.log.Warn("nobody owns this server, and it has messages, so no link is printed that makes an owner: skein user role @NAME owner makes one of a user")
+	}
+	return err
 }
+
+// Ownerless tells whether nobody owns the server and no link makes an owner, as after an
+// import.
+func (a *App) Ownerless() bool { return a.ownerless }
 
 // Serve runs the server until ctx ends (drain, nil) or the journal fails (the
 // error). It closes everything.

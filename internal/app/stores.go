@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/skein-im/skein/internal/config"
@@ -50,6 +51,11 @@ func (a *App) openStores(ctx context.Context, o Options) (err error) {
 	if !a.cfg.Is(config.RoleLogic) {
 		return nil
 	}
+	if o.Existing {
+		if err := refuseNew(&a.cfg); err != nil {
+			return err
+		}
+	}
 	if a.data, err = openData(a.cfg.Data); err != nil {
 		return err
 	}
@@ -69,6 +75,21 @@ func (a *App) openStores(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	return a.data.removeSnapshots()
+}
+
+// refuseNew refuses a start that would make a store. One of which a part is missing is the
+// start's to judge.
+func refuseNew(c *config.Config) error {
+	if c.Store != "" {
+		return errors.New("--existing is for the embedded store, and store names a database")
+	}
+	for _, name := range []string{"directory.db", "journal"} {
+		_, err := os.Stat(filepath.Join(c.Data, name))
+		if err == nil || !errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+	}
+	return fmt.Errorf("data directory %s: there is no store in it, and --existing says that there should be one; nothing was made", c.Data)
 }
 
 // openEmbedded opens journal and directory. Both are read and compared first, so
@@ -143,12 +164,17 @@ func (a *App) openPostgres(ctx context.Context, o Options) (err error) {
 	if a.directory, err = dirpostgres.Open(ctx, a.cfg.Store, dirpostgres.Options{MaxConns: max(most-most/3, 2), Logger: a.log}); err != nil {
 		return err
 	}
-	a.shared, err = postgres.Open(ctx, a.cfg.Store, postgres.Options{
+	s, err := postgres.Open(ctx, a.cfg.Store, postgres.Options{
 		MaxConns: max(most/3, 2), Logger: a.log, Registerer: a.metrics, WentBack: a.history.wentBack, NewEra: a.history.newEra,
 	})
 	if err != nil {
-		a.shared = nil
 		return err
+	}
+	a.shared = s
+	if unsafe, err := s.PowerLoss(ctx); err != nil {
+		return err
+	} else if len(unsafe) > 0 {
+		a.log.Warn("the database loses acknowledged messages when the power goes, and may be unusable then; skein doctor says more", "why", strings.Join(unsafe, ", "))
 	}
 	a.journal, a.empty = a.shared, a.shared.Empty
 	return a.compareShared(ctx, o.AcceptLoss)

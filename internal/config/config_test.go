@@ -53,6 +53,20 @@ func TestPrintedFileReadsBack(t *testing.T) {
 	}
 }
 
+// TestDuration: days and weeks are whole numbers, and none is longer than a duration can be.
+func TestDuration(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"90s": 90 * time.Second, "2d": 48 * time.Hour, "2w": 14 * 24 * time.Hour, "-1d": -24 * time.Hour, "0w": 0,
+		"1.5d": -1, "d": -1, "20000w": -1, "999999999999d": -1, "1y": -1, "": -1,
+	} {
+		var d Duration
+		err := d.UnmarshalText([]byte(text))
+		if refused := want == -1; (err != nil) != refused || !refused && time.Duration(d) != want {
+			t.Errorf("%q is %v: %v", text, time.Duration(d), err)
+		}
+	}
+}
+
 func TestPrecedence(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "skein.toml")

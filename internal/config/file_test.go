@@ -50,7 +50,7 @@ func TestWrongFiles(t *testing.T) {
 		"[http]\norigins = [\n \"a\",\n 3,\n]":              `line 2: http.origins: want a list of texts like ["one", "two"], got a list with the number 3 in it`,
 		"[gateway]\ndeflate = \"yes\"":                      `line 2: gateway.deflate: want true or false without quotes, got the text "yes"`,
 		"[gateway]\nsend_rate = true":                       `line 2: gateway.send_rate: want a number, got true`,
-		"[gateway]\ndrain_time = 5":                         `line 2: gateway.drain_time: "5" is not a duration like 90s, 5m, 24h or 60d`,
+		"[gateway]\ndrain_time = 5":                         `line 2: gateway.drain_time: "5" is not a duration like 90s, 5m, 24h, 60d or 2w`,
 		"[gateway]\ndrain_time = true":                      `line 2: gateway.drain_time: want a duration like "90s", "5m", "24h" or "60d", got true`,
 		"[media]\nmax_bytes = 1.5":                          `line 2: media.max_bytes: want a size like "64MiB", got the number 1.5`,
 		"[media]\nmax_bytes = \"many\"":                     `line 2: media.max_bytes: "many" is not a size like 64MiB`,

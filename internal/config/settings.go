@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"math"
 	"net/url"
 	"reflect"
 	"strconv"
@@ -9,26 +10,35 @@ import (
 	"time"
 )
 
-// Duration is a time.Duration written like 90s, 5m, 24h or 60d.
+// Duration is a time.Duration written like 90s, 5m, 24h, 60d or 2w.
 type Duration time.Duration
 
-// UnmarshalText parses a duration; d is for days.
+// UnmarshalText parses a duration; d is for days, w for weeks.
 func (d *Duration) UnmarshalText(text []byte) error {
 	s := string(text)
-	if n, ok := strings.CutSuffix(s, "d"); ok {
-		days, err := strconv.Atoi(n)
-		if err != nil {
-			return fmt.Errorf("%q is not a duration like 90s, 5m, 24h or 60d", s)
+	for unit, hours := range map[string]int64{"d": 24, "w": 7 * 24} {
+		n, ok := strings.CutSuffix(s, unit)
+		if !ok {
+			continue
 		}
-		*d = Duration(time.Duration(days) * 24 * time.Hour)
+		count, err := strconv.ParseInt(n, 10, 64)
+		each := hours * int64(time.Hour)
+		if err != nil || count > math.MaxInt64/each || count < math.MinInt64/each {
+			return noDuration(s)
+		}
+		*d = Duration(count * each)
 		return nil
 	}
 	v, err := time.ParseDuration(s)
 	if err != nil {
-		return fmt.Errorf("%q is not a duration like 90s, 5m, 24h or 60d", s)
+		return noDuration(s)
 	}
 	*d = Duration(v)
 	return nil
+}
+
+func noDuration(s string) error {
+	return fmt.Errorf("%q is not a duration like 90s, 5m, 24h, 60d or 2w", s)
 }
 
 // MarshalText writes whole days as d, the rest as Go does.

@@ -147,6 +147,12 @@ func (d *DB) PutAdminClaim(ctx context.Context, hash []byte, at time.Time) (open
 	return open, err
 }
 
+// Owned tells whether somebody owns the server.
+func (d *DB) Owned(ctx context.Context) (owned bool, err error) {
+	err = d.queryRow(ctx, "SELECT EXISTS (SELECT 1 FROM users WHERE admin)").Scan(&owned)
+	return owned, d.failed("look for an owner", err)
+}
+
 // OfferAdminClaim is PutAdminClaim for several processes: a code that was made
 // since a time stays, and made is false.
 func (d *DB) OfferAdminClaim(ctx context.Context, hash []byte, at, since time.Time) (made, open bool, err error) {

@@ -64,6 +64,8 @@ type Options struct {
 	AdminKey, Migrated string
 	// Check is what a server asks of its settings before it starts. Default Config.Check.
 	Check func(*config.Config) error
+	// Certificates tells of those that the settings name. Default: nothing.
+	Certificates func(*config.Config, time.Time) []Finding
 	// Timeout bounds one attempt to reach something. Default 3 s.
 	Timeout time.Duration
 	// Now is for measuring. Default time.Now.
@@ -90,6 +92,9 @@ func Examine(ctx context.Context, o Options) Report {
 	}
 	e := &examiner{o: o, c: &o.Config}
 	e.configuration()
+	if o.Certificates != nil {
+		e.r.Findings = append(e.r.Findings, o.Certificates(e.c, o.Now())...)
+	}
 	e.directory()
 	switch {
 	case !o.Config.Is(config.RoleLogic):

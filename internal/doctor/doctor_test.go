@@ -108,6 +108,17 @@ func TestBadDatabase(t *testing.T) {
 	wants(t, r, "full_page_writes", Bad)
 	wants(t, r, "synchronous_commit", Warn, "off", "Skein turns it on")
 	wants(t, r, "autovacuum", Warn)
+	// A node that runs on it tells as much.
+	j, err := postgres.Open(t.Context(), url, postgres.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if why, err := j.PowerLoss(t.Context()); err != nil || strings.Join(why, ", ") != "fsync is off, full_page_writes is off" {
+		t.Errorf("a loss of power: %q, %v", why, err)
+	}
+	if err := j.Close(); err != nil {
+		t.Error(err)
+	}
 
 	// What holds the positions back is named.
 	pgtest.Exec(t, url, "CREATE TABLE x (n int)")

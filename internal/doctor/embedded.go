@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/skein-im/skein/internal/config"
 	"github.com/skein-im/skein/internal/platform"
 )
 
@@ -18,13 +19,24 @@ const slowSync = 20 * time.Millisecond
 // syncTries is how often a disk is measured.
 const syncTries = 20
 
+// elsewhere is the likely reason why there is nothing.
+const elsewhere = "a new server makes it; of one that has run, this is not where its data are: name that place with --data (a package has /var/lib/skein), or the settings with --config"
+
+// missing is how bad it is that there is no store yet. A node that keeps nothing there needs none.
+func (e *examiner) missing() Level {
+	if e.c.Is(config.RoleLogic) && e.c.Store == "" {
+		return Warn
+	}
+	return OK
+}
+
 // directory looks at the data directory, which every node has.
 func (e *examiner) directory() {
 	dir := e.c.Data
 	st, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		e.add(OK, "data directory", dir+" is not there yet; the server makes it", "")
+		e.judge(e.missing(), "data directory", dir+" is not there", elsewhere)
 		return
 	case err != nil:
 		e.add(Bad, "data directory", err.Error(), "the server's user must be able to read and write it")

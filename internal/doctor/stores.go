@@ -68,7 +68,7 @@ func (e *examiner) people(ctx context.Context, journal im.Pair) {
 	case err != nil:
 		e.add(Bad, "directory", err.Error(), "a server refuses to start with it: see docs/operations.md, Backups")
 	case !found.Exists:
-		e.add(OK, "stores", "not there yet; the server makes them", "")
+		e.judge(e.missing(), "stores", "there are none in "+e.c.Data, elsewhere)
 	case !found.Summed:
 		e.add(OK, "directory", "it can be read; the next start gives its pages checksums", "")
 	default:

@@ -117,7 +117,9 @@ func (c *Chat) onState(e *skein.StateEvent) {
 			c.printf("        · %s took this one's place at %s; /connect takes it back\n", clean(e.By.GetName()), e.At.Local().Format(time.TimeOnly))
 			return
 		}
-		c.printf("        · stopped: %v\n", e.Err)
+		if !c.look(e.Err) {
+			c.printf("        · stopped: %v\n", e.Err)
+		}
 	}
 }
 

@@ -75,6 +75,7 @@ type Chat struct {
 	ticks  map[string]tick   // conversation → last own message
 	shown  map[string]uint64 // conversation → seq up to which it was printed while open
 	told   map[string]bool   // announcements that were shown
+	over   chan error        // why the session is over, once it is
 	// transfers are what is being sent or saved, by their numbers: how each is ended.
 	transfers    map[int]func()
 	lastTransfer int
@@ -91,12 +92,32 @@ func New(client *skein.Client, screen Screen) *Chat {
 	return &Chat{
 		client: client, screen: screen,
 		names: map[string]string{}, titles: map[string]string{}, ticks: map[string]tick{}, shown: map[string]uint64{},
-		transfers: map[int]func(){},
+		transfers: map[int]func(){}, over: make(chan error, 1),
 	}
 }
 
-// Run reads commands until /quit, the end of the input or of ctx. The caller
-// closes the client.
+// SessionOverError ends a chat whose session the server does not know any more: nothing goes
+// on but a login. What waits to be sent is in the store, and goes out after one.
+type SessionOverError struct{ Err error }
+
+func (e *SessionOverError) Error() string { return "the session is over: " + e.Err.Error() }
+func (e *SessionOverError) Unwrap() error { return e.Err }
+
+// look notes an error after which only a login helps, and tells whether it is one.
+func (c *Chat) look(err error) bool {
+	var e *skein.Error
+	if !errors.As(err, &e) || e.Action() != wire.ActionLogin {
+		return false
+	}
+	select {
+	case c.over <- &SessionOverError{err}:
+	default:
+	}
+	return true
+}
+
+// Run reads commands until /quit, the end of the input or of ctx, or of the session
+// (SessionOverError). The caller closes the client.
 func (c *Chat) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	var events sync.WaitGroup
@@ -130,8 +151,15 @@ func (c *Chat) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
+		case err := <-c.over:
+			return err
 		case err := <-end:
 			if errors.Is(err, io.EOF) {
+				select {
+				case err := <-c.over:
+					return err
+				default:
+				}
 				return nil
 			}
 			return err
@@ -149,6 +177,9 @@ func (c *Chat) greet(ctx context.Context) {
 	wait, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	if err := c.client.WaitConnected(wait); err != nil {
+		if c.look(err) {
+			return
+		}
 		c.printf("No connection yet: what you write is sent later. /help lists the commands.\n")
 		return
 	}

@@ -59,8 +59,8 @@ func NewWindow(client *skein.Client) *Window {
 	return w
 }
 
-// Run shows the window until /quit, ctrl+c or the end of ctx. The caller closes the
-// client. The options are for tests, which have no terminal.
+// Run shows the window until /quit, ctrl+c or the end of ctx, or of the session
+// (SessionOverError). The caller closes the client. The options are for tests, which have no terminal.
 func (w *Window) Run(ctx context.Context, options ...tea.ProgramOption) error {
 	inner, stop := context.WithCancel(ctx)
 	defer stop()
@@ -72,10 +72,22 @@ func (w *Window) Run(ctx context.Context, options ...tea.ProgramOption) error {
 		}
 	})
 	others.Go(func() { w.draw(inner, program) })
+	var over error // others' until they are done
+	others.Go(func() {
+		w.chat.look(w.chat.client.WaitConnected(inner)) // it may have stopped before it was listened to
+		select {
+		case over = <-w.chat.over:
+			program.Quit()
+		case <-inner.Done():
+		}
+	})
 	w.touch()
 	_, err := program.Run()
 	stop()
 	others.Wait()
+	if over != nil && err == nil {
+		return over
+	}
 	if ctx.Err() != nil && errors.Is(err, tea.ErrProgramKilled) || errors.Is(err, tea.ErrInterrupted) {
 		return nil
 	}
@@ -158,6 +170,7 @@ func (w *Window) onState(e *skein.StateEvent) {
 	switch {
 	case e.State == skein.StateStopped && e.By != nil:
 		trouble = clean(e.By.GetName()) + " took this one's place at " + e.At.Local().Format(time.TimeOnly) + "; /connect takes it back"
+	case e.State == skein.StateStopped && w.chat.look(e.Err):
 	case e.State == skein.StateStopped:
 		trouble = "stopped: " + clean(e.Err.Error())
 	case e.State == skein.StateDisconnected:

@@ -160,6 +160,49 @@ func groupAndRecall(t *testing.T, p *process, profile func(string) string, ann, 
 	ann.sees(`── @bob ──`)
 }
 
+// TestTerminalLogsInAgain: a session that an administrator ended is said to have ended, with
+// what to do, and the next start asks for the password. What was written meanwhile goes out.
+func TestTerminalLogsInAgain(t *testing.T) {
+	t.Parallel()
+	p := serve(t, t.TempDir())
+	home := t.TempDir()
+	chat := func(user string, args ...string) *terminal {
+		return openChat(t, p, user, filepath.Join(home, user), args...)
+	}
+	ann, bob := chat("ann", "--register"), chat("bob", "--register")
+	ann.types("correct horse")
+	bob.types("battery staple")
+	ann.sees(`You are @ann\.`)
+	bob.sees(`You are @bob\.`)
+	ann.types("/add @bob")
+	bob.sees(`● @ann wants to be your contact`)
+	bob.types("/accept @ann")
+	ann.sees(`● @bob is your contact now`)
+	ann.types("/open @bob")
+	ann.sees(`── @bob ──`)
+	bob.quits()
+	p.Stop(t)
+	ann.sees(`no connection`)
+	ann.types("I will be late")
+	ann.sees(`🕓 waiting`)
+	ann.quits()
+	p.Start(t)
+	runs(t, "", 0, "user", "kick", "@ann", "--server", p.HTTP(), "--data", p.dir)
+
+	ann = chat("ann")
+	if code := ann.exit(); code != 1 || !strings.Contains(ann.err.String(), "start skein chat ann again to log in") {
+		t.Fatalf("it ended with %d and says %q and %q", code, &ann.err, &ann.out)
+	}
+	ann = chat("ann")
+	ann.types("correct horse")
+	ann.sees(`You are @ann\.`)
+	bob = chat("bob")
+	bob.types("/open @ann", "/history 5")
+	bob.sees(`@ann  I will be late`)
+	ann.quits()
+	bob.quits()
+}
+
 // TestTerminalRefuses: what cannot work is said, and how it could.
 func TestTerminalRefuses(t *testing.T) {
 	t.Parallel()

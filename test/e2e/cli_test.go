@@ -80,6 +80,9 @@ func TestCommands(t *testing.T) {
 	if _, stderr := runs(t, "", 1, "user", "list", "--server", "http://127.0.0.1:1", "--data", p.dir); !strings.Contains(stderr, "is the server running?") {
 		t.Errorf("no server: %q", stderr)
 	}
+	if _, stderr := runs(t, "", 1, "user", "list", "--server", "127.0.0.1:9200", "--data", p.dir); !strings.Contains(stderr, "like http://127.0.0.1:9200") {
+		t.Errorf("an address without a scheme: %q", stderr)
+	}
 	if _, stderr := runs(t, "", 2, "user", "frobnicate"); !strings.Contains(stderr, "frobnicate") {
 		t.Errorf("an unknown command: %q", stderr)
 	}
@@ -92,6 +95,121 @@ func device2(token string) device {
 	return device{
 		user: "Customer-7", token: strings.TrimSpace(token), class: wire.DeviceClass_DEVICE_CLASS_WEB, id: "web1",
 		way: ways()[1], store: skein.NewMemoryStore(),
+	}
+}
+
+// TestOneWordTwoPeople: a username that is given where an id is meant makes no second user
+// and hits none that was not meant.
+func TestOneWordTwoPeople(t *testing.T) {
+	t.Parallel()
+	p := serve(t, t.TempDir())
+	admin := func(code int, args ...string) (string, string) {
+		t.Helper()
+		return runs(t, "correct horse\n", code, append(args, "--server", p.HTTP(), "--data", p.dir)...)
+	}
+	out, _ := admin(0, "user", "add", "bob", "--name", "Bob B.")
+	id := strings.TrimSpace(strings.TrimPrefix(out, "bob has the id "))
+	users := func() int {
+		out, _ := admin(0, "user", "list")
+		return strings.Count(out, "\n") - 1
+	}
+	if out, said := admin(1, "token", "mint", "bob"); out != "" || !strings.Contains(said, "write @bob") || !strings.Contains(said, id) || users() != 1 {
+		t.Errorf("a token for a username: %q, %q, and there are %d users", out, said, users())
+	}
+	if out, said := admin(0, "token", "mint", "@bob"); out == "" || said != "" || users() != 1 {
+		t.Errorf("a token for @bob: %q, %q, and there are %d users", out, said, users())
+	}
+	for _, act := range []string{"ban", "sessions", "kick", "disable"} {
+		if _, said := admin(1, "user", act, "bob"); !strings.Contains(said, "not_found") || !strings.Contains(said, "write @bob") {
+			t.Errorf("user %s of a username says %q", act, said)
+		}
+	}
+	if _, said := admin(0, "token", "mint", "bob", "--new"); !strings.Contains(said, "created the user with the id bob") || users() != 2 {
+		t.Errorf("with --new: %q, and there are %d users", said, users())
+	}
+	if _, said := admin(0, "token", "mint", "bob"); said != "" {
+		t.Errorf("of one that is there: %q", said)
+	}
+	for _, args := range [][]string{{"ban", "bob"}, {"erase", "bob", "--yes"}} {
+		if _, said := admin(1, append([]string{"user"}, args...)...); !strings.Contains(said, "id:bob") || !strings.Contains(said, "@bob") {
+			t.Errorf("user %v of two says %q", args, said)
+		}
+	}
+	if _, said := admin(0, "user", "sessions", "bob"); !strings.Contains(said, "taken for the id") {
+		t.Errorf("sessions of two: %q", said)
+	}
+	admin(0, "user", "ban", "id:bob", "--for", "2d")
+	if out, _ := admin(0, "user", "list", "--state", "banned"); strings.Contains(out, id) || strings.Count(out, "\n") != 2 {
+		t.Errorf("banned are\n%s", out)
+	}
+
+	// For ever only when it is said that it is meant.
+	if _, said := admin(2, "user", "erase", "@bob"); !strings.Contains(said, "--yes") || !strings.Contains(said, "@bob (id "+id+")") {
+		t.Errorf("erase without a terminal: %q", said)
+	}
+	if out, _ := admin(0, "user", "list", "--state", "deleted"); strings.Count(out, "\n") != 1 {
+		t.Errorf("deleted are\n%s", out)
+	}
+	admin(0, "user", "erase", "@bob", "--yes")
+	admin(0, "user", "erase", id) // only tells how far it is
+	if _, said := admin(2, "user", "erase", id, "--messages"); !strings.Contains(said, "--yes") {
+		t.Errorf("with messages: %q", said)
+	}
+	ann := join(t, p, "ann", 0)
+	group := must(ann.Groups().Create(t.Context(), "Team"))(t).GetConversation()
+	if _, said := admin(2, "group", "close", group); !strings.Contains(said, "--yes") || !strings.Contains(said, "Team") {
+		t.Errorf("close without a terminal: %q", said)
+	}
+	if out, _ := admin(0, "group", "list"); !strings.Contains(out, group) {
+		t.Errorf("the groups are\n%s", out)
+	}
+	admin(0, "group", "close", group, "--yes")
+	if out, _ := admin(0, "group", "list"); strings.Contains(out, group) {
+		t.Errorf("the groups are\n%s", out)
+	}
+}
+
+// TestExisting: where a store should be and is none, none is made.
+func TestExisting(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	if _, stderr := runs(t, "", 1, "serve", "--existing", "--data", dir, "--http", "127.0.0.1:0", "--admin", "127.0.0.1:0"); !strings.Contains(stderr, "there is no store in it") {
+		t.Errorf("no store: %q", stderr)
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("something was made")
+	}
+	p := serve(t, dir)
+	p.Stop(t)
+	p.args = []string{"--existing"}
+	p.Start(t)
+	if out, _ := runs(t, "", 0, "doctor", "--data", dir+"s"); !strings.Contains(out, "warn  data directory") || !strings.Contains(out, "warn  stores") {
+		t.Errorf("doctor of nothing says\n%s", out)
+	}
+	if _, stderr := runs(t, "", 1, "backup", "list", dir+"s"); !strings.Contains(stderr, dir+"s") {
+		t.Errorf("backup list of nothing says %q", stderr)
+	}
+	if _, stderr := runs(t, "", 1, "backup", t.TempDir(), "--data", t.TempDir()); !strings.Contains(stderr, "PostgreSQL") {
+		t.Errorf("backup of a directory without a store says %q", stderr)
+	}
+}
+
+// TestNobodyOwns: who stores messages before anybody owns the server is told at each start how
+// somebody comes to own it, and no link is printed.
+func TestNobodyOwns(t *testing.T) {
+	t.Parallel()
+	p := serve(t, t.TempDir())
+	p.out.expect(t, `/claim\?code=`)
+	ann := join(t, p, "ann", 0)
+	must(ann.Groups().Create(t.Context(), "Team"))(t)
+	if err := ann.Close(); err != nil {
+		t.Error(err)
+	}
+	p.Stop(t)
+	p.Start(t)
+	p.out.expect(t, `skein user role @NAME owner`)
+	if strings.Contains(p.out.String(), "/claim") {
+		t.Errorf("it prints a link:\n%s", &p.out)
 	}
 }
 

@@ -243,3 +243,22 @@ func median(d []time.Duration) time.Duration {
 	slices.Sort(d)
 	return d[len(d)/2]
 }
+
+// PowerLoss tells why the database loses acknowledged messages with the power; nothing: it
+// does not, as far as its settings say.
+func (j *Journal) PowerLoss(ctx context.Context) (reasons []string, err error) {
+	c, err := j.acquire(ctx, j.writers)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Release()
+	x := Examination{Commit: "on"} // of its own sessions the journal sees to that itself
+	if err := c.QueryRow(ctx, "SELECT current_setting('fsync') = 'on', current_setting('full_page_writes') = 'on'").Scan(&x.Fsync, &x.FullPageWrites); err != nil {
+		return nil, unreachable(ctx, err)
+	}
+	d, reasons := x.Durability()
+	if d != SurvivesCrash {
+		reasons = nil
+	}
+	return reasons, nil
+}
