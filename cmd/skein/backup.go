@@ -16,6 +16,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/skein-im/skein/cmd/internal/command"
 	"github.com/skein-im/skein/internal/app"
 	"github.com/skein-im/skein/internal/backup"
 	"github.com/skein-im/skein/internal/config"
@@ -71,9 +72,14 @@ func (c *backupToCmd) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, done()) }()
+	lacks := "" // what is missing in it
+	defer func() {
+		if err = errors.Join(err, done()); err == nil && lacks != "" {
+			err = command.PartError(lacks)
+		}
+	}()
 	o := backup.Options{Server: version, BytesPerSecond: c.Rate << 20, Progress: told(os.Stderr), Apart: app.MediaDir(cfg), Media: func(string) (blob.Store, error) {
-		return app.OpenMedia(cfg, cfg.Data) // also of a snapshot
+		return app.OpenMediaToRead(cfg, cfg.Data) // also of a snapshot
 	}}
 	s, err := backup.Make(ctx, dir, r, o)
 	if err != nil {
@@ -83,6 +89,9 @@ func (c *backupToCmd) Run(ctx context.Context) (err error) {
 		if err := putKeys(ctx, cfg.Data, c.Keys, c.Repository); err != nil {
 			return err
 		}
+	}
+	if s.Media.Missing > 0 {
+		lacks = fmt.Sprintf("backup %s is made, and lacks %d pictures or files that messages name", s.ID, s.Media.Missing)
 	}
 	if c.JSON {
 		return printValue(s)

@@ -42,6 +42,7 @@ func (c *doctorCmd) Run(ctx context.Context) error {
 		Config: cfg, AdminKey: app.AdminKeyFile, Migrated: app.MigratedFile,
 		Check:        func(c *config.Config) error { return app.Check(c, app.Options{}) },
 		Certificates: certificateFindings,
+		Media:        app.HasBlob,
 	})
 	if c.JSON {
 		enc := json.NewEncoder(os.Stdout)

@@ -62,7 +62,7 @@ func (c *importCmd) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	target, err := store.Target()
+	target, err := store.Target(ctx)
 	if err != nil {
 		return err
 	}

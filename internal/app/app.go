@@ -310,7 +310,7 @@ func (a *App) makeLogic(ctx context.Context, gateways im.Dispatch) error {
 	if err := a.makeFollowers(); err != nil {
 		return err
 	}
-	if err := a.makeMedia(key); err != nil {
+	if err := a.makeMedia(ctx, key); err != nil {
 		return err
 	}
 	a.makeExports(key)

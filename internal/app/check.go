@@ -22,7 +22,7 @@ import (
 // not belong together. It changes nothing, and does not look at stores and ports, which
 // may be those of a server that runs.
 func Check(c *config.Config, o Options) error {
-	return errors.Join(c.Check(), checkListeners(c, o), checkCertificates(c))
+	return errors.Join(c.Check(), checkListeners(c, o), checkCertificates(c), checkMediaParent(c))
 }
 
 // transports are those of the listeners, by URL scheme.

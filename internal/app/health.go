@@ -5,7 +5,6 @@ import (
 	"context"
 	"math"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -254,9 +253,9 @@ func (a *App) storesHealth(m families) (all []im.StoreHealth) {
 	}
 	if a.media != nil {
 		s := im.StoreHealth{Name: "media", Kind: "s3", Durability: "as the bucket's"}
-		if dir := MediaDir(a.cfg); dir != "" {
+		if dir := mediaPath(&a.cfg, a.cfg.Data); dir != "" {
 			s.Kind, s.Durability = "directory", "fsync of each upload"
-			s.Free, _ = platform.Free(filepath.Join(a.cfg.Data, dir))
+			s.Free, _ = platform.Free(dir)
 		}
 		all = append(all, s)
 	}

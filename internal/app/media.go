@@ -4,7 +4,10 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -70,6 +73,82 @@ func mediaDir(c *config.Config, data string) string {
 // they are elsewhere, or none are taken.
 func MediaDir(c config.Config) string { return mediaDir(&c, c.Data) }
 
+// mediaPath is the directory of uploads with that data directory, "" if they are in a bucket
+// or none are taken.
+func mediaPath(c *config.Config, data string) string {
+	place := mediaPlace(c)
+	switch {
+	case place == "" || strings.Contains(place, "://"):
+		return ""
+	case filepath.IsAbs(place):
+		return place
+	}
+	return filepath.Join(data, place)
+}
+
+// CheckMedia refuses a directory of uploads that is not there, or is empty, for a store that
+// names some: a disk that is not mounted. It would be made on another disk, new uploads
+// would go there, and those of before would be lost to users without a word.
+func CheckMedia(c *config.Config, uploads bool) error {
+	place := mediaPath(c, c.Data)
+	if place == "" || !uploads {
+		return nil
+	}
+	begun, err := blob.Begun(place)
+	if err != nil {
+		return fmt.Errorf("media.store: %w", err)
+	}
+	if !begun {
+		return fmt.Errorf("media.store: %s is not there, or empty, and the store knows pictures and files that are kept in it: is its disk mounted? "+
+			"Nothing was changed. If they are gone for good, begin an empty place with: mkdir -p %s", place, blob.Incoming(place))
+	}
+	return nil
+}
+
+// checkMediaParent refuses an absolute path whose parent is not there. What is below the
+// data directory is made with it.
+func checkMediaParent(c *config.Config) error {
+	place := mediaPath(c, c.Data)
+	if place == "" || MediaDir(*c) != "" {
+		return nil
+	}
+	parent := filepath.Dir(place)
+	if _, err := os.Stat(parent); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("media.store: %s cannot be made: %s is not there. Mount its disk, or make that directory", place, parent)
+	}
+	return nil
+}
+
+// OpenMediaToRead is OpenMedia for who only reads: no directory is made.
+func OpenMediaToRead(c config.Config, data string) (blob.Store, error) {
+	if place := mediaPath(&c, data); place != "" {
+		return blob.OpenToRead(place, "")
+	}
+	return OpenMedia(c, data)
+}
+
+// HasBlob makes what tells whether a blob is in the directory of uploads, fs.ErrNotExist if
+// not; nil if there is no such directory. It makes none, and reads nothing of the blob.
+func HasBlob(c *config.Config) func(name string) error {
+	place := mediaPath(c, c.Data)
+	if place == "" {
+		return nil
+	}
+	return func(name string) error { return blob.Has(place, name) }
+}
+
+// openMediaOf opens the place of the uploads that a store names.
+func (a *App) openMediaOf(ctx context.Context) (blob.Store, error) {
+	uploads, err := a.directory.HasUploads(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := CheckMedia(&a.cfg, uploads); err != nil {
+		return nil, err
+	}
+	return OpenMedia(a.cfg, a.cfg.Data)
+}
+
 // OpenMedia opens where a server with these settings, and that data directory, keeps
 // uploads; nil: none are taken.
 func OpenMedia(c config.Config, data string) (blob.Store, error) {
@@ -77,8 +156,8 @@ func OpenMedia(c config.Config, data string) (blob.Store, error) {
 	if place == "" {
 		return nil, nil
 	}
-	if !strings.Contains(place, "://") && !filepath.IsAbs(place) {
-		place = filepath.Join(data, place)
+	if dir := mediaPath(&c, data); dir != "" {
+		place = dir
 	}
 	spool := filepath.Join(data, "spool")
 	if strings.Contains(place, "://") {
@@ -94,8 +173,8 @@ func OpenMedia(c config.Config, data string) (blob.Store, error) {
 }
 
 // makeMedia makes what takes uploads, if the settings say where they are kept.
-func (a *App) makeMedia(adminKey string) error {
-	store, err := OpenMedia(a.cfg, a.cfg.Data)
+func (a *App) makeMedia(ctx context.Context, adminKey string) error {
+	store, err := a.openMediaOf(ctx)
 	if store == nil || err != nil {
 		return err
 	}

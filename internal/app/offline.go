@@ -68,7 +68,7 @@ func OpenOffline(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *O
 func (o *Offline) Spool() string { return o.spool }
 
 // Target is the store for an import. Files are taken as the settings say, without a quota.
-func (o *Offline) Target() (importing.Target, error) {
+func (o *Offline) Target(ctx context.Context) (importing.Target, error) {
 	a := o.app
 	t := importing.Target{Directory: a.directory, Now: a.now}
 	t.DM, t.Find = newUserPolicies(&a.cfg)
@@ -79,7 +79,7 @@ func (o *Offline) Target() (importing.Target, error) {
 	if o.hold != nil {
 		t.Journal = heldJournal{t.Journal, o.hold}
 	}
-	store, err := OpenMedia(a.cfg, a.cfg.Data)
+	store, err := a.openMediaOf(ctx)
 	if store == nil || err != nil {
 		return t, err
 	}

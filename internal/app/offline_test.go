@@ -74,7 +74,7 @@ func TestImportThatLostItsHold(t *testing.T) {
 	ctx, cfg := t.Context(), config.Default()
 	cfg.Data, cfg.Store = t.TempDir(), pgtest.Database(t)
 	write := func(o *Offline, n byte) (im.Appended, error) {
-		target, err := o.Target()
+		target, err := o.Target(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -73,6 +73,12 @@ func (d *DB) CreateUpload(ctx context.Context, u im.Upload, q im.MediaQuota) err
 	})
 }
 
+// HasUploads tells whether there is an upload that is complete, whose bytes are kept.
+func (d *DB) HasUploads(ctx context.Context) (some bool, err error) {
+	err = d.queryRow(ctx, "SELECT EXISTS (SELECT 1 FROM media WHERE state = $1)", uploadReady).Scan(&some)
+	return some, d.failed("look for uploads", err)
+}
+
 // orNull is NULL for no bytes: a copy to another database makes no difference between
 // the two.
 func orNull(b []byte) any {

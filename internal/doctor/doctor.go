@@ -66,6 +66,9 @@ type Options struct {
 	Check func(*config.Config) error
 	// Certificates tells of those that the settings name. Default: nothing.
 	Certificates func(*config.Config, time.Time) []Finding
+	// Media makes what tells whether a blob is kept, fs.ErrNotExist if not; nil where none is
+	// looked for. Default: nothing is looked for.
+	Media func(*config.Config) func(blob string) error
 	// Timeout bounds one attempt to reach something. Default 3 s.
 	Timeout time.Duration
 	// Now is for measuring. Default time.Now.

@@ -73,5 +73,6 @@ func (e *examiner) people(ctx context.Context, journal im.Pair) {
 		e.add(OK, "directory", "it can be read; the next start gives its pages checksums", "")
 	default:
 		e.add(OK, "directory", "every page is what was written", "")
+		e.media(ctx)
 	}
 }

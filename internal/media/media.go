@@ -154,6 +154,7 @@ type Service struct {
 	end  context.CancelFunc
 	done sync.WaitGroup
 
+	spent chan struct{} // holds one: an upload was made ready, its pieces are trash
 	scans chan struct{} // has one for each upload that is shown to the scanner
 
 	mu   sync.Mutex
@@ -180,7 +181,7 @@ func New(o Options) *Service {
 	}
 	m := newMetrics(o.Registerer)
 	o.Store = counted{o.Store, m}
-	s := &Service{o: o, m: m, scans: make(chan struct{}, o.Scanning.AtOnce), busy: map[string]bool{}}
+	s := &Service{o: o, m: m, scans: make(chan struct{}, o.Scanning.AtOnce), busy: map[string]bool{}, spent: make(chan struct{}, 1)}
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
 }

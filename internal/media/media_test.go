@@ -543,3 +543,22 @@ func TestLostPieces(t *testing.T) {
 		t.Errorf("left: %q", left)
 	}
 }
+
+// The story: an upload lay there twice, as its pieces and as what was made of them, until a
+// process had lived for a minute: 270 MB took 516.
+func TestPiecesGoAtOnce(t *testing.T) {
+	w := newWorld(t)
+	s := w.service()
+	s.Start()
+	defer s.Close()
+	w.up(s, "alice", pattern(3*leastPiece))
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		all := w.blobs()
+		if !slices.ContainsFunc(all, func(b string) bool { return strings.HasPrefix(b, "piece-") }) && len(all) == 1 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("kept are %v", all)
+		}
+	}
+}

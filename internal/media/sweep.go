@@ -9,22 +9,33 @@ import (
 	"github.com/skein-im/skein/internal/im"
 )
 
-// sweepEvery is how often is looked for what to throw away.
-const sweepEvery = time.Minute
+// sweepEvery is how often is looked for what to throw away, and sweepFirst how long after
+// the start: a process may live shorter than sweepEvery, again and again.
+const (
+	sweepEvery = time.Minute
+	sweepFirst = 5 * time.Second
+)
 
 // page is how much is swept at a time.
 const page = 200
 
-// Start begins to sweep. Every process may: what one did is nothing to the next.
+// Start begins to sweep. Every process may: what one did is nothing to the next. The pieces
+// of an upload that was made ready here go at once: until then it lies there twice.
 func (s *Service) Start() {
 	s.done.Go(func() {
+		next := time.NewTimer(sweepFirst)
+		defer next.Stop()
 		for {
+			sweep := s.Sweep
 			select {
 			case <-s.life.Done():
 				return
-			case <-time.After(sweepEvery):
+			case <-next.C:
+				next.Reset(sweepEvery)
+			case <-s.spent:
+				sweep = s.remove
 			}
-			if err := s.Sweep(s.life); err != nil && s.life.Err() == nil {
+			if err := sweep(s.life); err != nil && s.life.Err() == nil {
 				s.o.Logger.Warn("media: not all could be thrown away that is to be, trying again later", "err", err)
 			}
 		}

@@ -278,6 +278,10 @@ func (s *Service) finish(ctx context.Context, u im.Upload) (im.Upload, error) {
 	}
 	if err == nil {
 		s.m.completed.Inc()
+		select {
+		case s.spent <- struct{}{}:
+		default:
+		}
 	}
 	return s.own(ctx, u.Owner, u.ID) // conflict: somebody else finished it, or threw it away
 }

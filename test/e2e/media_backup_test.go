@@ -125,3 +125,37 @@ func TestMediaBackup(t *testing.T) {
 	b.leave()
 	back.Stop(t)
 }
+
+// A backup that lacks a file says so by its exit status, and the doctor misses the file, too.
+func TestBackupLacksAFile(t *testing.T) {
+	t.Parallel()
+	p := serve(t, t.TempDir(), "--set", "accounts.dm_policy=everyone")
+	ann, bob := join(t, p, "ann", 0), join(t, p, "bob", 1)
+	a := ann.uploader(p)
+	a.shows(ann.DM("bob").ID(), "two files", a.up(noise(20_000, 3)))
+	a.shows(ann.DM("bob").ID(), "two files", a.up(noise(30_000, 4)))
+	ann.leave()
+	bob.leave()
+	p.Stop(t)
+	repository := filepath.Join(t.TempDir(), "backups")
+	runs(t, "", 0, "backup", repository, "--data", p.dir)
+	runs(t, "", 0, "doctor", "--data", p.dir)
+	removed := ""
+	err := filepath.WalkDir(filepath.Join(p.dir, "media"), func(path string, d os.DirEntry, err error) error {
+		if err == nil && removed == "" && !d.IsDir() && !strings.HasPrefix(d.Name(), "piece-") {
+			removed, err = d.Name(), os.Remove(path)
+		}
+		return err
+	})
+	if err != nil || removed == "" {
+		t.Fatal(removed, err)
+	}
+	out, errs := runs(t, "", 3, "backup", filepath.Join(t.TempDir(), "others"), "--data", p.dir, "--json")
+	var sum struct{ Media struct{ Blobs, Missing int } }
+	if err := json.Unmarshal([]byte(out), &sum); err != nil || sum.Media.Blobs != 1 || sum.Media.Missing != 1 || !strings.Contains(errs, "lacks 1 pictures or files") {
+		t.Errorf("%v: %s%s", err, out, errs)
+	}
+	if out, _ := runs(t, "", 1, "doctor", "--data", p.dir); !strings.Contains(out, removed) || !strings.Contains(out, "1 of 2 are not where media.store says") {
+		t.Errorf("the doctor says %s", out)
+	}
+}

@@ -28,10 +28,16 @@ type ToldError struct{ Err error }
 func (e ToldError) Error() string { return e.Err.Error() }
 func (e ToldError) Unwrap() error { return e.Err }
 
+// PartError is a command that did what it was to do, but for a part that it named: the
+// program ends with 3, so that whoever runs it by a clock can tell it from a failure.
+type PartError string
+
+func (e PartError) Error() string { return string(e) }
+
 // Main parses the command line into cli, a pointer to a struct with kong's tags, and
 // runs the command that was named. A Run method may take a context.Context, which
 // ends with an interrupt or SIGTERM. It exits with 1 when the command fails, with 2
-// when the command line is wrong; the reason is on stderr, behind the program's name,
+// when the command line is wrong, with 3 when a part is missing (PartError); the reason is on stderr, behind the program's name,
 // unless a ToldError was told there before.
 func Main(name, description string, cli any) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -65,6 +71,8 @@ func Main(name, description string, cli any) {
 		os.Exit(1)
 	case errors.As(err, new(UsageError)):
 		fail(err, 2)
+	case errors.As(err, new(PartError)):
+		fail(err, 3)
 	default:
 		fail(err, 1)
 	}

@@ -40,6 +40,21 @@ func (e *DamageError) Error() string {
 // Examine reads the database at path and its log as SQLite would, every page of
 // it, and changes nothing. A *DamageError tells what is wrong with it.
 func Examine(ctx context.Context, path string) (f Found, err error) {
+	return examine(ctx, path, nil)
+}
+
+// ExamineBlobs is Examine, and calls each for every blob that the directory names. A
+// database of another schema names none here.
+func ExamineBlobs(ctx context.Context, path string, each func(directory.Blob) error) (Found, error) {
+	return examine(ctx, path, func(r *directory.Reader) error {
+		if err := r.Check(ctx); err != nil {
+			return nil
+		}
+		return r.Blobs(ctx, each)
+	})
+}
+
+func examine(ctx context.Context, path string, more func(*directory.Reader) error) (f Found, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return f, fmt.Errorf("directory: %w", err)
 	}
@@ -67,6 +82,8 @@ func Examine(ctx context.Context, path string) (f Found, err error) {
 		err = fmt.Errorf("%s: %w", path, err)
 	} else if !f.Summed && f.Pair.Identity != "" {
 		err = &DamageError{path, "its header is damaged: it says that pages have no checksums"}
+	} else if more != nil {
+		err = more(r)
 	}
 	return f, errors.Join(err, r.Close())
 }

@@ -20,8 +20,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -72,6 +74,46 @@ func Open(place, spool string) (Store, error) {
 	}
 	return s, nil
 }
+
+// OpenToRead opens a place that nothing is put into: a directory that is not there is not
+// made, and has no blobs.
+func OpenToRead(place, spool string) (Store, error) {
+	if strings.Contains(place, "://") {
+		return Open(place, spool)
+	}
+	root, err := filepath.Abs(place)
+	if err != nil {
+		return nil, err
+	}
+	return &dir{root: root}, nil
+}
+
+// Begun tells whether a place that is a directory is there and was one before: it is not
+// made by the first Open only. A disk that is not mounted leaves nothing at all, or an empty
+// directory. A bucket is always said to be.
+func Begun(place string) (bool, error) {
+	if strings.Contains(place, "://") {
+		return true, nil
+	}
+	all, err := os.ReadDir(place)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return len(all) > 0, err
+}
+
+// Has tells whether a blob is in a place that is a directory; fs.ErrNotExist: it is not.
+func Has(place, name string) error {
+	p, err := path(name)
+	if err == nil {
+		_, err = os.Stat(filepath.Join(place, filepath.FromSlash(p)))
+	}
+	return err
+}
+
+// Incoming is the directory below a place that is made first. Who makes it by hand begins an
+// empty place.
+func Incoming(place string) string { return filepath.Join(place, incoming) }
 
 // Check tells whether a place can be one, without opening it.
 func Check(place string) error {
