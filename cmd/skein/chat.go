@@ -68,14 +68,23 @@ func (c *chatCmd) Run(ctx context.Context) error {
 			return err
 		}
 		if !c.inWindow() {
-			return fmt.Errorf("the session of %s has ended (%w): start skein chat %s again to log in; what waits to be sent is kept, and goes out then", c.User, over.Err, c.User)
+			return fmt.Errorf("the session of %s has ended (%s): start skein chat %s again to log in; what waits to be sent is kept, and goes out then", c.User, endedFor(over), c.User)
 		}
-		fmt.Printf("Your session has ended (%v). Log in again; what waits to be sent goes out then.\n", over.Err)
+		fmt.Printf("Your session has ended (%v). Log in again; what waits to be sent goes out then.\n", endedFor(over))
 		c.Register = false // that was done
 		if tokens, fresh, err = c.logIn(ctx, file, device); err != nil {
 			return err
 		}
 	}
+}
+
+// endedFor is why a session is over, as the server says it.
+func endedFor(over *terminal.SessionOverError) string {
+	var e *skein.Error
+	if errors.As(over, &e) && e.Message != "" {
+		return e.Message
+	}
+	return over.Err.Error()
 }
 
 // inWindow tells whether the chat takes a whole terminal.

@@ -190,7 +190,7 @@ func TestTerminalLogsInAgain(t *testing.T) {
 	runs(t, "", 0, "user", "kick", "@ann", "--server", p.HTTP(), "--data", p.dir)
 
 	ann = chat("ann")
-	if code := ann.exit(); code != 1 || !strings.Contains(ann.err.String(), "start skein chat ann again to log in") {
+	if code := ann.exit(); code != 1 || !strings.Contains(ann.err.String(), "skein: the session of ann has ended (the session was ended): start skein chat ann again to log in") {
 		t.Fatalf("it ended with %d and says %q and %q", code, &ann.err, &ann.out)
 	}
 	ann = chat("ann")
