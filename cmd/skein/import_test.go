@@ -5,6 +5,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/skein-im/skein/internal/importing"
@@ -27,5 +28,17 @@ func TestReportIsPrivate(t *testing.T) {
 		if err != nil || at.Mode().Perm() != 0o600 || at.Size() == 0 {
 			t.Errorf("there before: %v; %v, %v", there, at, err)
 		}
+	}
+}
+
+// TestNothingWasImported: what cannot be read is told, and not that something of it is kept.
+func TestNothingWasImported(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "export.zip")
+	if err := os.WriteFile(name, []byte("no zip"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, _, said := run(t, "import", "slack", name, "--data", t.TempDir())
+	if code != 1 || said == "" || strings.Contains(said, "is kept") {
+		t.Errorf("it ended with %d and says %q", code, said)
 	}
 }
