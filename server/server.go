@@ -33,6 +33,9 @@ type Options struct {
 	// AcceptLoss opens a journal that is known to have lost acknowledged entries
 	// as a new timeline. Clients then sync anew.
 	AcceptLoss bool
+	// NewKeys begins with other keys than the store was used with; without it they
+	// are refused. What only the keys of before could open goes.
+	NewKeys bool
 }
 
 // Server is a server process's worth of Skein.
@@ -51,7 +54,7 @@ func Open(ctx context.Context, o Options) (*Server, error) {
 		}
 	}
 	a, err := app.Open(ctx, cfg, app.Options{
-		Logger: o.Logger, Transports: o.Transports, Codecs: o.Codecs, AcceptLoss: o.AcceptLoss,
+		Logger: o.Logger, Transports: o.Transports, Codecs: o.Codecs, AcceptLoss: o.AcceptLoss, NewKeys: o.NewKeys,
 	})
 	if err != nil {
 		return nil, err

@@ -100,7 +100,7 @@ func (c *backupToCmd) Run(ctx context.Context) (err error) {
 		s.ID, s.Contents.Entries.Rows, s.Contents.Tables["users"].Rows, megabytes(s.Bytes), s.Files, megabytes(s.NewBytes), s.ReadSeconds, s.CopySeconds, s.VerifySeconds)
 	printMedia(&s.Media)
 	if c.Keys == "" {
-		fmt.Println("The server's keys are not in it (--keys copies them to a place of their own); a restored server makes new ones.")
+		fmt.Println("The server's keys are not in it (--keys copies them to a place of their own); without them a restored server starts only with --new-keys, which costs what they sealed.")
 	}
 	return nil
 }
@@ -324,7 +324,7 @@ type restoreCmd struct {
 	Backup     string `help:"Which backup; skein backup list shows them." default:"latest" placeholder:"ID"`
 	File       string `name:"config" short:"c" help:"The restored server's TOML file: media.store says where pictures and files go (default: media in --data)." type:"path" env:"SKEIN_CONFIG"`
 	Data       string `help:"The data directory to make; it must be empty or not exist (default: ./data, or what the file says)." placeholder:"DIR"`
-	Keys       string `help:"Repository that backup --keys wrote; without it the server makes new keys." placeholder:"REPOSITORY"`
+	Keys       string `help:"Repository that backup --keys wrote; without it the server wants --new-keys at its start." placeholder:"REPOSITORY"`
 	JSON       bool   `name:"json" help:"Print one JSON object on stdout at the end."`
 }
 
@@ -359,12 +359,19 @@ func (c *restoreCmd) Run(ctx context.Context) error {
 			return fmt.Errorf("the store was restored to %s, its keys were not: %w", cfg.Data, err)
 		}
 	}
+	newKeys := ""
+	if keys == nil {
+		newKeys = " --new-keys"
+	}
 	took := time.Since(begun).Seconds()
 	if c.JSON {
 		return printValue(map[string]any{"id": m.ID, "created": m.Created, "data": cfg.Data, "contents": m.Contents, "bytes": m.Size(), "media": media, "seconds": took})
 	}
-	fmt.Printf("Restored backup %s of %s to %s in %.1f s: %d entries, %d users%s. It is a new timeline: clients sync anew, and send what they have not sent.\nWhat came after the backup is not in it.\n\n  skein serve --data %s\n",
-		m.ID, m.Created.Local().Format("2006-01-02 15:04:05"), cfg.Data, took, m.Contents.Entries.Rows, m.Contents.Tables["users"].Rows, restoredMedia(m, &media), cfg.Data)
+	fmt.Printf("Restored backup %s of %s to %s in %.1f s: %d entries, %d users%s. It is a new timeline: clients sync anew, and send what they have not sent.\nWhat came after the backup is not in it.\n\n  skein serve%s --data %s\n",
+		m.ID, m.Created.Local().Format("2006-01-02 15:04:05"), cfg.Data, took, m.Contents.Entries.Rows, m.Contents.Tables["users"].Rows, restoredMedia(m, &media), newKeys, cfg.Data)
+	if newKeys != "" {
+		fmt.Println("\nIts keys were not restored: put keys/admin.key of before into that directory, or have new ones made by --new-keys, once. The server says what that costs.")
+	}
 	return nil
 }
 

@@ -39,7 +39,7 @@ func (c *doctorCmd) Run(ctx context.Context) error {
 		return err
 	}
 	r := doctor.Examine(ctx, doctor.Options{
-		Config: cfg, AdminKey: app.AdminKeyFile, Migrated: app.MigratedFile,
+		Config: cfg, AdminKey: app.AdminKeyFile, Migrated: app.MigratedFile, CheckKey: app.CheckAdminKey,
 		Check:        func(c *config.Config) error { return app.Check(c, app.Options{}) },
 		Certificates: certificateFindings,
 		Media:        app.HasBlob,

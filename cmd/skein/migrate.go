@@ -117,9 +117,10 @@ func (c *migrateCmd) print(w io.Writer, s migrate.Summary, marker string) error 
 	}
 	_, err := fmt.Fprintf(w, "Copied to %s and found equal: %d entries%s, %d marks, %d users, %d groups.\n"+
 		"Entries per second: %.0f. Copied in %.1f s, compared in %.1f s.\n\n"+
-		"Start the server on it:\n  skein serve --data %s --store '…'\n"+
+		"Start the nodes on it, with node.secret and node.listen (docs/operations.md, Three nodes):\n  systemctl enable --now skein@n1\n"+
+		"Their admin key is made of node.secret, so the first start lets go of what the old key sealed: push subscriptions (devices subscribe anew when they connect), and authenticator apps (users need a recovery code or a reset link). Its log says of how many.\n"+
 		"The old store is as it was; %s keeps a server from using it.\n",
-		s.Target, s.Entries, how, s.Marks, s.Rows["users"], s.Rows["groups"], s.EntriesPerSecond, s.CopySeconds, s.CompareSeconds, c.Data, marker)
+		s.Target, s.Entries, how, s.Marks, s.Rows["users"], s.Rows["groups"], s.EntriesPerSecond, s.CopySeconds, s.CompareSeconds, marker)
 	return err
 }
 

@@ -82,6 +82,7 @@ type serveCmd struct {
 	settings   `embed:""`
 	AcceptLoss bool `help:"Open a journal that lost acknowledged messages, as a new timeline. Restore a backup instead if you have one."`
 	Existing   bool `help:"Refuse to start where there is no embedded store yet, instead of making an empty one: for a server that has one, whose disk may not be mounted or whose restore may have failed."`
+	NewKeys    bool `help:"Begin with other keys than the store was used with (keys/admin.key, or node.secret). Push subscriptions and authenticator apps of before go: put the keys of before back instead if you have them."`
 }
 
 // Run serves until it is told to stop. Where the log is for programs, why the server did
@@ -102,7 +103,7 @@ func (s *serveCmd) Run(ctx context.Context) error {
 	signal.Notify(hangup, syscall.SIGHUP) // from now on it does not kill
 	var a *app.App
 	if err == nil {
-		a, err = s.open(ctx, cfg, app.Options{Logger: log, Level: level, Version: version, AcceptLoss: s.AcceptLoss, Existing: s.Existing})
+		a, err = s.open(ctx, cfg, app.Options{Logger: log, Level: level, Version: version, AcceptLoss: s.AcceptLoss, Existing: s.Existing, NewKeys: s.NewKeys})
 	}
 	if err != nil {
 		if !asText(cfg.Log) {

@@ -31,6 +31,7 @@ import (
 	"github.com/skein-im/skein/internal/gateway"
 	"github.com/skein-im/skein/internal/group"
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/journal/postgres"
 	"github.com/skein-im/skein/internal/later"
 	"github.com/skein-im/skein/internal/limits"
 	"github.com/skein-im/skein/internal/media"
@@ -68,6 +69,8 @@ type Options struct {
 	AcceptLoss bool
 	// Existing refuses to start where the embedded store is not there: nothing is made.
 	Existing bool
+	// NewKeys begins with keys that are not those the store was used with.
+	NewKeys bool
 	// WrapDispatch lets a test lose, repeat or delay what goes to the gateways.
 	WrapDispatch func(im.Dispatch) im.Dispatch
 	// Heartbeat overrides the default intervals (laboratories, tests).
@@ -107,9 +110,11 @@ type App struct {
 	live       inEffect
 
 	data      *dataDir
+	key       string // the admin key of the start, "" without the role logic
 	directory *directory.DB
 	journal   journal
 	empty     func(context.Context) (bool, error) // nothing was ever stored in the journal
+	hold      *postgres.Hold                      // nil, or what keeps others from the database while keys are exchanged
 	shared    sharedJournal                       // the journal, when other processes append to it; nil otherwise
 	accounts  *account.Service
 	trail     *trail.Service
@@ -196,6 +201,11 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *App, err error)
 	}()
 	if err := a.openStores(ctx, o); err != nil {
 		return nil, err
+	}
+	if a.directory != nil {
+		if err := a.openKeys(ctx, o.NewKeys); err != nil {
+			return nil, err
+		}
 	}
 	if err := a.makeServices(ctx, o); err != nil {
 		return nil, err
@@ -299,11 +309,7 @@ func (a *App) makeGateway(o Options) {
 // makeLogic makes the services that decide and store, over the gateways
 // wherever they are.
 func (a *App) makeLogic(ctx context.Context, gateways im.Dispatch) error {
-	key, err := a.adminKey()
-	if err != nil {
-		return err
-	}
-	c := a.cfg
+	key, c := a.key, a.cfg
 	m := &members{directory: a.directory}
 	a.members = m
 	a.dispatcher = dispatch.New(a.tracedDispatch(gateways), time.Now)
@@ -542,6 +548,7 @@ func (a *App) close() error {
 	if a.directory != nil {
 		errs = append(errs, a.directory.Close())
 	}
+	errs = append(errs, a.release())
 	if a.data != nil {
 		errs = append(errs, a.data.close())
 	}

@@ -188,7 +188,7 @@ func (l *lived) requireWholeOrRefused(t *testing.T, dir, name string) {
 		ok(t, a.close())
 		return
 	}
-	if !strings.Contains(err.Error(), dir) || !strings.Contains(strings.ToLower(err.Error()), "restore") && !strings.Contains(err.Error(), "remove it to have a new one") {
+	if !strings.Contains(err.Error(), dir) || !strings.Contains(strings.ToLower(err.Error()), "restore") && !strings.Contains(err.Error(), "--new-keys") {
 		t.Errorf("the refusal does not say what to do: %v", err)
 	}
 	for range 10 {

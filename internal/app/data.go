@@ -1,12 +1,10 @@
 package app
 
 import (
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,15 +59,6 @@ func (d *dataDir) file(name string) string { return filepath.Join(d.path, name) 
 // AdminKeyFile is where the admin key is kept, relative to the data directory.
 const AdminKeyFile = "keys/admin.key"
 
-// adminKey reads the admin key, or makes it at the first start.
-func (d *dataDir) adminKey() (string, error) {
-	key, err := d.readAdminKey()
-	if errors.Is(err, fs.ErrNotExist) {
-		return d.makeAdminKey(d.file(AdminKeyFile))
-	}
-	return key, err
-}
-
 // readAdminKey reads the admin key; fs.ErrNotExist: there is none. A file that
 // others can read is refused: the key is as good as every password.
 func (d *dataDir) readAdminKey() (string, error) {
@@ -88,14 +77,17 @@ func (d *dataDir) readAdminKey() (string, error) {
 	return parseAdminKey(path, raw)
 }
 
+// keyAdvice is what to do about a file that holds no key.
+const keyAdvice = "put it back from a copy (`skein backup --keys` makes one). Without one remove it and start once with --new-keys, which makes a new key and says what that costs"
+
 // parseAdminKey takes a key from what is in its file, which errors name.
 func parseAdminKey(path string, raw []byte) (string, error) {
 	key := strings.TrimSpace(string(raw))
 	if len(key) < 40 || !strings.HasPrefix(key, "skk_") {
-		return "", fmt.Errorf("admin key %s does not hold a key (skk_…); remove it to have a new one made", path)
+		return "", fmt.Errorf("admin key %s does not hold a key (skk_…); %s", path, keyAdvice)
 	}
 	if n := len(key) - keySumLen; len(key) == keyLen && key[n:] != keySum(key[:n]) {
-		return "", fmt.Errorf("admin key %s is damaged: its last characters do not fit the others; put it back from a copy, or remove it to have a new one made", path)
+		return "", fmt.Errorf("admin key %s is damaged: its last characters do not fit the others; %s", path, keyAdvice)
 	}
 	return key, nil
 }
@@ -118,17 +110,6 @@ const (
 func keySum(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return base64.RawURLEncoding.EncodeToString(sum[:])[:keySumLen]
-}
-
-func (d *dataDir) makeAdminKey(path string) (string, error) {
-	var raw [32]byte
-	rand.Read(raw[:]) // never fails
-	key := "skk_" + base64.RawURLEncoding.EncodeToString(raw[:])
-	key += keySum(key)
-	if err := writeDurably(path, key+"\n"); err != nil {
-		return "", fmt.Errorf("admin key: %w", err)
-	}
-	return key, nil
 }
 
 // writeDurably makes a file that is there, whole, after a power cut as well,

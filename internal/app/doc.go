@@ -6,7 +6,7 @@
 // silent connections (netio.Poller), one that gives memory back when the process
 // is quiet; the followers' (internal/feed) are their own; all end with Serve. Locks: none.
 //
-// Order of a start: settings, and the files that they name (Check) → data directory → keys → directory → journal → services →
+// Order of a start: settings, and the files that they name (Check) → data directory → keys → directory → journal → whose keys they are → services →
 // groups reconciled with the journal → outbox replay → listeners → followers. A listener that cannot be opened (port in use)
 // ends the start before anything was served. Order of a stop: not ready →
 // clients sent away and flushed → HTTP ended → senders answered → outbox →

@@ -51,7 +51,7 @@ func (a *App) startPush(ctx context.Context) {
 		return
 	}
 	if err := a.push.Prepare(ctx); err != nil {
-		a.log.Warn("push: make the key pair; tried again when it is needed", "err", err)
+		a.log.Error("push: the key pair cannot be used; tried again when it is needed", "err", err)
 	}
 	a.push.Start()
 }

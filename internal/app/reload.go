@@ -26,6 +26,7 @@ import (
 type inEffect struct {
 	mu      sync.Mutex
 	running config.Config // what is in effect; mu's
+	key     string        // the admin key that is taken; mu's
 	level   *slog.LevelVar
 	rates   limits.Rates // of a laboratory, instead of those of the settings
 
@@ -136,11 +137,19 @@ func (a *App) reload(load func() (config.Config, error)) error {
 	if files != nil {
 		a.live.certificate.Store(files)
 	}
-	if key != "" {
+	if key != "" && key != a.live.key {
 		a.accounts.SetAdminKey(account.HashKey(key))
+		a.live.key = key
+		changed = append(changed, AdminKeyFile)
+		if key != a.key {
+			a.log.Warn("the admin key is another one, and the one of before is refused; what is sealed is so with that one until the next start, which wants --new-keys and says what it costs", "file", a.data.file(AdminKeyFile))
+		}
 	}
 	a.apply(&c)
 	for _, key := range changed {
+		if key == AdminKeyFile {
+			continue
+		}
 		if err := config.Copy(&a.live.running, &c, key); err != nil {
 			return err
 		}
@@ -167,7 +176,7 @@ func (a *App) reloadKey() (string, error) {
 	}
 	key, err := a.data.readAdminKey()
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("%w: put it back, or start anew to have one made", err)
+		return "", fmt.Errorf("%w: put it back", err)
 	}
 	return key, err
 }

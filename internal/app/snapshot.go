@@ -106,7 +106,7 @@ func (a *App) serveSnapshot(w http.ResponseWriter, r *http.Request) {
 // hasAdminKey tells whether a request to the private port brings the admin key.
 func (a *App) hasAdminKey(r *http.Request) bool {
 	key, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	mine, err := a.adminKey()
+	mine, err := a.data.readAdminKey()
 	return err == nil && sameKey(key, mine)
 }
 

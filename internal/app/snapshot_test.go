@@ -119,7 +119,7 @@ func TestBackupsOfARunningServer(t *testing.T) {
 // soundAfter starts a server on a restored store.
 func soundAfter(t *testing.T, dir string, tokens map[string]string, group string, said []string) {
 	t.Helper()
-	p := run(t, dir, Options{}, tokens)
+	p := run(t, dir, Options{NewKeys: true}, tokens) // keys are in no backup
 	defer p.stop()
 	p.say("owner", skein.NewMemoryStore(), group, "after") // not held up by a promise
 	got := map[string]bool{}

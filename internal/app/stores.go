@@ -2,10 +2,7 @@ package app
 
 import (
 	"context"
-	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -65,8 +62,8 @@ func (a *App) openStores(ctx context.Context, o Options) (err error) {
 	if err = a.data.refuseMigrated(); err != nil {
 		return err
 	}
-	if _, err := a.data.readAdminKey(); !a.cfg.Clustered() && err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err // it would be found after the stores were opened
+	if _, err := a.presentKeys(); err != nil {
+		return err // it would be found after a wait
 	}
 	if err := a.waitForRoom(ctx, o.Free); err != nil {
 		return err
@@ -96,8 +93,15 @@ func refuseNew(c *config.Config) error {
 // that a start that is refused leaves every file of theirs as it was.
 func (a *App) openEmbedded(ctx context.Context, o Options) error {
 	path := a.data.file("directory.db")
+	keys, err := a.presentKeys()
+	if err != nil {
+		return err
+	}
 	found, err := sqlite.Examine(ctx, path)
 	if err != nil {
+		return err
+	}
+	if err := keys.compare(found.Keys, o.NewKeys); err != nil {
 		return err
 	}
 	check := func(journal im.Pair) error {
@@ -158,6 +162,11 @@ func (a *App) openPostgres(ctx context.Context, o Options) (err error) {
 		if _, err := os.Stat(a.data.file(embedded)); err == nil && !a.data.migrated() {
 			a.log.Warn("the data directory has an embedded store, which is not used; skein migrate-store copies it", "path", a.data.file(embedded))
 			break
+		}
+	}
+	if o.NewKeys { // what a node that runs has sealed must not go
+		if a.hold, err = postgres.Alone(ctx, a.cfg.Store); err != nil {
+			return fmt.Errorf("--new-keys: %w", err)
 		}
 	}
 	most := a.cfg.Postgres.Connections
@@ -255,28 +264,6 @@ func (a *App) missingShared(ctx context.Context) (d directory.Content, missing, 
 	return d, nil, err
 }
 
-// adminKey is the key of the integrator and the command line: of the data
-// directory alone, or the same on all nodes, made of what they share.
-func (a *App) adminKey() (string, error) {
-	if !a.cfg.Clustered() {
-		return a.data.adminKey()
-	}
-	key := clusterKey(a.cfg.Node.Secret)
-	there, err := a.data.readAdminKey()
-	switch {
-	case err == nil && there == key:
-		return key, nil
-	case err == nil:
-		a.log.Warn("the admin key is another one from now on: that of the cluster, made of node.secret", "file", a.data.file(AdminKeyFile))
-	case !errors.Is(err, fs.ErrNotExist):
-		return "", err
-	}
-	if err := writeDurably(a.data.file(AdminKeyFile), key+"\n"); err != nil {
-		return "", fmt.Errorf("admin key: %w", err)
-	}
-	return key, nil
-}
-
 // standing is what a gateway knows a user by (gateway.Options.Standing).
 func (a *App) standing(ctx context.Context, u im.UserID) (im.Standing, error) {
 	if a.shared == nil {
@@ -292,11 +279,4 @@ func (a *App) standing(ctx context.Context, u im.UserID) (im.Standing, error) {
 		live[i] = sessions[i].ID
 	}
 	return im.Standing{Groups: groups, Sessions: live}, err
-}
-
-// clusterKey is the admin key of nodes that share a secret.
-func clusterKey(secret string) string {
-	mac := hmac.New(sha256.New, []byte(secret))
-	mac.Write([]byte("skein admin key"))
-	return "skk_" + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }

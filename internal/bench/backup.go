@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -159,6 +160,10 @@ func (b *backups) restore(ctx context.Context) error {
 			return err
 		}
 		*step.seconds = time.Since(begin).Seconds()
+	}
+	keys := filepath.Join(b.restored, "keys")
+	if err := os.CopyFS(keys, os.DirFS(filepath.Join(b.s.data, "keys"))); err != nil {
+		return err
 	}
 	b.o.progress("a server on what was restored")
 	begin := time.Now()

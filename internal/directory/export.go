@@ -44,7 +44,7 @@ func (r *Reader) Check(ctx context.Context) error {
 	if r.dialect != "sqlite3" {
 		return nil
 	}
-	rows, err := r.db.QueryContext(ctx, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'goose%' AND name NOT IN ('pair', 'directory_compatible')") // those are of this store, not of what is in it
+	rows, err := r.db.QueryContext(ctx, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'goose%' AND name NOT IN ('pair', 'directory_compatible', 'key_check')") // those are of this store, not of what is in it
 	if err != nil {
 		return fmt.Errorf("directory: %w", err)
 	}

@@ -98,6 +98,8 @@ type Content struct {
 	// Users tells that somebody has an account. Entries tells that there is
 	// something which has an entry in the journal.
 	Users, Entries bool
+	// Keys is what is known of the keys; only Reader.Content tells.
+	Keys Keys
 }
 
 // Content tells what there is.
@@ -126,6 +128,9 @@ func (r *Reader) Content(ctx context.Context) (c Content, err error) {
 			return c, fmt.Errorf("directory: the pair: %w", err)
 		}
 	}
+	if c.Keys, err = r.keys(ctx, have.Version); err != nil {
+		return c, err
+	}
 	if have.Version >= peopleSchema {
 		err = r.db.QueryRowContext(ctx, contentQuery).Scan(&c.Users, &c.Entries)
 	}
@@ -139,4 +144,6 @@ func (r *Reader) Content(ctx context.Context) (c Content, err error) {
 const (
 	peopleSchema = 2
 	pairSchema   = 7
+	pushSchema   = 47
+	keysSchema   = 59
 )

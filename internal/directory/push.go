@@ -33,20 +33,10 @@ func (d *DB) PushKey(ctx context.Context) (k im.PushKey, err error) {
 	return k, d.failed("read the push key", err)
 }
 
-// ReplacePushKey keeps a key pair in the place of the one with the public key was, nil: of
-// none, and forgets all subscriptions, which are of that one. Of several who try one
-// succeeds.
-func (d *DB) ReplacePushKey(ctx context.Context, was []byte, k im.PushKey) error {
+// AddPushKey keeps a key pair if there is none. Of several who try one succeeds.
+func (d *DB) AddPushKey(ctx context.Context, k im.PushKey) error {
 	return d.tx(ctx, func(tx *writeTx) error {
-		if was == nil {
-			_, err := tx.Exec("INSERT INTO push_keys (one, public, sealed, made_at) VALUES (1, $1, $2, $3) ON CONFLICT (one) DO NOTHING", k.Public, k.Sealed, msOf(k.Made))
-			return err
-		}
-		n, err := tx.Exec("UPDATE push_keys SET public = $2, sealed = $3, made_at = $4 WHERE one = 1 AND public = $1", was, k.Public, k.Sealed, msOf(k.Made))
-		if err != nil || n == 0 {
-			return err
-		}
-		_, err = tx.Exec("DELETE FROM push_subscriptions")
+		_, err := tx.Exec("INSERT INTO push_keys (one, public, sealed, made_at) VALUES (1, $1, $2, $3) ON CONFLICT (one) DO NOTHING", k.Public, k.Sealed, msOf(k.Made))
 		return err
 	})
 }

@@ -62,6 +62,9 @@ type Options struct {
 	// AdminKey is the admin key's file, Migrated the one that is there when the
 	// embedded store was copied away; both within the data directory.
 	AdminKey, Migrated string
+	// CheckKey tells what is wrong with what is in the admin key's file, path; nil: it is not
+	// looked at.
+	CheckKey func(path string, raw []byte) error
 	// Check is what a server asks of its settings before it starts. Default Config.Check.
 	Check func(*config.Config) error
 	// Certificates tells of those that the settings name. Default: nothing.

@@ -25,7 +25,12 @@ func examine(t *testing.T, set map[string]string) Report {
 			t.Fatal(err)
 		}
 	}
-	return Examine(t.Context(), Options{Config: c, AdminKey: "keys/admin.key", Migrated: "MIGRATED"})
+	return Examine(t.Context(), Options{Config: c, AdminKey: "keys/admin.key", Migrated: "MIGRATED", CheckKey: func(path string, raw []byte) error {
+		if len(raw) > 0 {
+			return fmt.Errorf("%s holds %q", path, raw)
+		}
+		return nil
+	}})
 }
 
 // find returns what was found out about a thing.
@@ -211,6 +216,10 @@ func TestEmbedded(t *testing.T) {
 	wants(t, r, "data directory", OK)
 	wants(t, r, "keys/admin.key", OK)
 	find(t, r, "fsync")
+	if err := os.WriteFile(filepath.Join(dir, "keys/admin.key"), []byte("rubbish"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wants(t, examine(t, c), "keys/admin.key", Bad, "refuses to start")
 	if left, err := filepath.Glob(filepath.Join(dir, ".skein*")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}

@@ -77,14 +77,23 @@ func (e *examiner) private(name string) {
 		return
 	}
 	mode, known := platform.Mode(st)
-	if !known {
-		return
-	}
-	if mode&0o077 != 0 {
+	if known && mode&0o077 != 0 {
 		e.add(Bad, name, fmt.Sprintf("others can read it (mode %04o)", mode), "chmod 600 "+path+", and replace what it holds if somebody may have read it")
 		return
 	}
-	e.add(OK, name, fmt.Sprintf("mode %04o", mode), "")
+	if name == e.o.AdminKey && e.o.CheckKey != nil {
+		raw, err := os.ReadFile(path)
+		if err == nil {
+			err = e.o.CheckKey(path, raw)
+		}
+		if err != nil {
+			e.add(Bad, name, err.Error(), "a server refuses to start with it")
+			return
+		}
+	}
+	if known {
+		e.add(OK, name, fmt.Sprintf("mode %04o", mode), "")
+	}
 }
 
 // embedded looks at what the embedded store stands on.

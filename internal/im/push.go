@@ -35,6 +35,16 @@ type PushKey struct {
 	Made   time.Time
 }
 
+// Sealed is what a directory has that only the server's own keys open.
+type Sealed struct {
+	// Push is the key by which push services know the server, nil: there is none; Devices is
+	// how many have a subscription, which is of that key.
+	Push    *PushKey
+	Devices int
+	// Factors is how many users have an authenticator app.
+	Factors int
+}
+
 // PushSubscription is where the device of a session is woken (RFC 8030), and the keys with
 // which it reads what it is told (RFC 8291).
 type PushSubscription struct {

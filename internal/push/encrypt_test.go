@@ -122,21 +122,21 @@ func TestIdentity(t *testing.T) {
 	if err != nil || later == header {
 		t.Errorf("a token that ends soon is used: %v", err)
 	}
-	// The server lost its own key: there is a new pair, which the other node learns of.
-	if replaced, err := make("two").prepare(t.Context()); err != nil || !replaced {
-		t.Errorf("replaced %v, %v", replaced, err)
+	// A server with another key of its own: the pair stays, and is the others' as before.
+	// Such a server once replaced it, and all subscriptions with it.
+	if err := make("two").prepare(t.Context()); err == nil || !strings.Contains(err.Error(), "--new-keys") {
+		t.Errorf("a pair of others: %v", err)
 	}
-	c, err := make("two").publicKey(t.Context())
-	if err != nil || bytes.Equal(c, public) || store.forgot != 1 {
-		t.Errorf("after the key was lost: %v, forgot %d times", err, store.forgot)
+	if c, err := make("two").publicKey(t.Context()); err == nil {
+		t.Errorf("a server that cannot use it gives browsers %x", c)
+	}
+	if c, err := make("one").publicKey(t.Context()); err != nil || !bytes.Equal(c, public) {
+		t.Errorf("after another server was here: %v", err)
 	}
 }
 
 // keys is a store of a key pair.
-type keys struct {
-	kept   *im.PushKey
-	forgot int
-}
+type keys struct{ kept *im.PushKey }
 
 func (k *keys) PushKey(context.Context) (im.PushKey, error) {
 	if k.kept == nil {
@@ -145,13 +145,9 @@ func (k *keys) PushKey(context.Context) (im.PushKey, error) {
 	return *k.kept, nil
 }
 
-func (k *keys) ReplacePushKey(_ context.Context, was []byte, to im.PushKey) error {
-	if k.kept != nil && !bytes.Equal(k.kept.Public, was) {
-		return nil
+func (k *keys) AddPushKey(_ context.Context, made im.PushKey) error {
+	if k.kept == nil {
+		k.kept = &made
 	}
-	if k.kept != nil {
-		k.forgot++
-	}
-	k.kept = &to
 	return nil
 }

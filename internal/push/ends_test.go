@@ -79,18 +79,18 @@ func TestGoneIsTheAddress(t *testing.T) {
 	w.expect(w.told(), "desk-2 message dm:ann:bob 2 ANN two")
 }
 
-// A key that another node has put in the place of the one before is used with tokens of its
+// A key that is there in the place of the one before is used with tokens of its
 // own: push services are told nothing that was signed with the other one.
 func TestAnotherKey(t *testing.T) {
 	w := newWorld(t)
 	w.browser("bob", "desk")
 	w.say("ann", chat, "one")
 	w.expect(w.told(), "desk message dm:ann:bob 1 ANN one")
-	was, err := w.push.Key(t.Context())
-	w.ok(err)
 	made, err := w.push.keys.make()
 	w.ok(err)
-	w.ok(w.db.ReplacePushKey(t.Context(), was, made))
+	w.ok(w.db.NoteKeyCheck(t.Context(), "", w.now()))
+	w.ok(w.db.ReplaceKeyCheck(t.Context(), "", "new", true, w.now()))
+	w.ok(w.db.AddPushKey(t.Context(), made))
 	w.pass(keyKnown)
 	now, err := w.push.Key(t.Context())
 	if w.ok(err); string(now) != string(made.Public) {

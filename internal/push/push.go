@@ -31,6 +31,8 @@
 //     padTo bytes: neither who, nor by whom, nor what;
 //   - the server connects to public addresses alone (internal/outward), follows no redirect,
 //     and reads a bounded answer;
+//   - the key pair and the subscriptions that were made for it are never replaced because this
+//     server cannot open them: that is another server's, or this one's with a wrong secret;
 //   - what waits is bounded, for each device, and ends: every row after a number of tries, or
 //     a day.
 //
@@ -69,9 +71,8 @@ import (
 type Keys interface {
 	// PushKey returns it; not_found if there is none.
 	PushKey(ctx context.Context) (im.PushKey, error)
-	// ReplacePushKey keeps one in the place of that with the public key was (nil: of none),
-	// together with which all subscriptions go. Of several who try one succeeds.
-	ReplacePushKey(ctx context.Context, was []byte, k im.PushKey) error
+	// AddPushKey keeps one if there is none. Of several who try one succeeds.
+	AddPushKey(ctx context.Context, k im.PushKey) error
 }
 
 // Subscriptions keeps where devices are woken, and for what. internal/directory does.
@@ -185,18 +186,14 @@ func New(o Options) *Service {
 }
 
 // Prepare makes the key pair at the first start. One that cannot be opened, because the
-// server's own key is another one, is replaced. What an earlier process held is free.
+// server's own key is another one, is an error, and stays. What an earlier process held is free.
 func (s *Service) Prepare(ctx context.Context) error {
 	if s.o.Alone {
 		if err := s.o.Queue.ReleasePushes(ctx); err != nil {
 			return err
 		}
 	}
-	replaced, err := s.keys.prepare(ctx)
-	if replaced && err == nil {
-		s.o.Logger.Warn("push: the server has another key than the one that its push key was sealed with; it has a new push key, and devices subscribe anew when they connect")
-	}
-	return err
+	return s.keys.prepare(ctx)
 }
 
 // Start begins to send.

@@ -24,7 +24,7 @@ const (
 	// tokenLife is how long a token names this server to a push service; RFC 8292 allows 24
 	// hours, and clocks differ.
 	tokenLife = 12 * time.Hour
-	// keyKnown is how long the key pair is not read again: another node may have replaced it.
+	// keyKnown is how long the key pair is not read again.
 	keyKnown = time.Minute
 	// mostServices is for how many push services a token is kept.
 	mostServices = 1000
@@ -58,39 +58,45 @@ type token struct {
 	until time.Time
 }
 
-func (i *identity) seal() (cipher.AEAD, error) {
-	b, err := aes.NewCipher(i.sealKey)
+// Opens tells why a server whose Options.SealKey is sealKey cannot use a key pair, nil if it can.
+func Opens(sealKey []byte, k im.PushKey) error {
+	_, err := unseal(sealKey, k)
+	return err
+}
+
+func sealing(sealKey []byte) (cipher.AEAD, error) {
+	b, err := aes.NewCipher(sealKey)
 	if err != nil {
 		return nil, fmt.Errorf("push: the key that seals the push key: %w", err)
 	}
 	return cipher.NewGCM(b)
 }
 
-// prepare reads the key pair, and makes one if there is none, or none that this server can
-// open. replaced: one was there, and is useless now with all its subscriptions.
-func (i *identity) prepare(ctx context.Context) (replaced bool, err error) {
+// prepare reads the key pair, and makes one if there is none. One that this server cannot open
+// stays, with all its subscriptions: the server that has its keys may come back.
+func (i *identity) prepare(ctx context.Context) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	var was []byte
-	for range 3 { // another node may be as far at the same time
+	for range 2 { // another node may be as far at the same time
 		k, err := i.store.PushKey(ctx)
 		if err == nil {
-			if err = i.open(k); err == nil {
-				return replaced, nil
+			if err := i.open(k); err != nil {
+				return fmt.Errorf("%w; nobody can be woken, and nothing was changed: start the server with the keys of before, or once with --new-keys", err)
 			}
-			was, replaced = k.Public, true
-		} else if im.CodeOf(err) != im.CodeNotFound {
-			return false, err
+			return nil
+		}
+		if im.CodeOf(err) != im.CodeNotFound {
+			return err
 		}
 		made, err := i.make()
 		if err != nil {
-			return false, err
+			return err
 		}
-		if err := i.store.ReplacePushKey(ctx, was, made); err != nil {
-			return false, err
+		if err := i.store.AddPushKey(ctx, made); err != nil {
+			return err
 		}
 	}
-	return replaced, im.Errorf(im.CodeUnavailable, "the push key changes all the time")
+	return im.Errorf(im.CodeUnavailable, "the push key changes all the time")
 }
 
 func (i *identity) make() (im.PushKey, error) {
@@ -98,7 +104,7 @@ func (i *identity) make() (im.PushKey, error) {
 	if err != nil {
 		return im.PushKey{}, err
 	}
-	gcm, err := i.seal()
+	gcm, err := sealing(i.sealKey)
 	if err != nil {
 		return im.PushKey{}, err
 	}
@@ -110,22 +116,30 @@ func (i *identity) make() (im.PushKey, error) {
 	return im.PushKey{Public: public, Sealed: gcm.Seal(nonce, nonce, own.Bytes(), public), Made: i.now()}, nil
 }
 
-// open takes a pair that is kept; mu is held.
-func (i *identity) open(k im.PushKey) error {
-	gcm, err := i.seal()
+func unseal(sealKey []byte, k im.PushKey) (*ecdsa.PrivateKey, error) {
+	gcm, err := sealing(sealKey)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(k.Sealed) < gcm.NonceSize() {
-		return fmt.Errorf("push: the key is damaged")
+		return nil, fmt.Errorf("push: the key is damaged")
 	}
 	raw, err := gcm.Open(nil, k.Sealed[:gcm.NonceSize()], k.Sealed[gcm.NonceSize():], k.Public)
 	if err != nil {
-		return fmt.Errorf("push: the key was sealed with another key than this server's: %w", err)
+		return nil, fmt.Errorf("push: the key was sealed with another key than this server's: %w", err)
 	}
 	key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), raw)
 	if err != nil {
-		return fmt.Errorf("push: the key is damaged: %w", err)
+		return nil, fmt.Errorf("push: the key is damaged: %w", err)
+	}
+	return key, nil
+}
+
+// open takes a pair that is kept; mu is held.
+func (i *identity) open(k im.PushKey) error {
+	key, err := unseal(i.sealKey, k)
+	if err != nil {
+		return err
 	}
 	if string(i.public) != string(k.Public) {
 		i.tokens.Clear()
@@ -142,8 +156,7 @@ func (i *identity) fresh(ctx context.Context) error {
 	if known {
 		return nil
 	}
-	_, err := i.prepare(ctx)
-	return err
+	return i.prepare(ctx)
 }
 
 // publicKey is the key that browsers make subscriptions for.

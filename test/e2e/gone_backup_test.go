@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -31,6 +32,9 @@ func TestGoneAndBackups(t *testing.T) {
 		dir := t.TempDir()
 		m := must(backup.Load(t.Context(), repository, id))(t)
 		if _, err := backup.Restore(t.Context(), repository, m, filepath.Join(dir, "node0"), backup.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.CopyFS(filepath.Join(dir, "node0", "keys"), os.DirFS(filepath.Join(w.dir, "node0", "keys"))); err != nil {
 			t.Fatal(err)
 		}
 		there := *d

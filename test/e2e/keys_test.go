@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -385,7 +386,11 @@ func TestKeysOfDyingServers(t *testing.T) {
 	t.Run("another one on the same database", func(t *testing.T) {
 		t.Parallel()
 		database := pgtest.Database(t)
-		p, other := serve(t, t.TempDir(), "--store", database), serve(t, t.TempDir(), "--store", database)
+		p, dir := serve(t, t.TempDir(), "--store", database), t.TempDir()
+		if err := os.CopyFS(filepath.Join(dir, "data", "keys"), os.DirFS(filepath.Join(p.dir, "keys"))); err != nil {
+			t.Fatal(err)
+		}
+		other := serve(t, dir, "--store", database)
 		killed(t, p, other, func(statement string) {
 			conn := must(pgx.Connect(t.Context(), database))(t)
 			must(conn.Exec(t.Context(), statement))(t)

@@ -107,7 +107,11 @@ func TestMediaBackup(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(data, "search.db")); err == nil {
 		t.Error("the index came with the backup")
 	}
-	back := serve(t, data, "--config", config, "--set", "accounts.dm_policy=everyone")
+	// Its keys were left where they are: that is refused until somebody wants new ones.
+	if _, stderr := runs(t, "", 1, "serve", "--data", data, "--config", config, "--http", "127.0.0.1:0", "--admin", ""); !strings.Contains(stderr, "admin.key is missing") || !strings.Contains(stderr, "--new-keys") {
+		t.Errorf("a start without the keys: %s", stderr)
+	}
+	back := serve(t, data, "--config", config, "--new-keys", "--set", "accounts.dm_policy=everyone")
 	ann.leave()
 	bob.leave()
 	b := connect(t, back, bob.device)

@@ -215,7 +215,7 @@ func TestReload(t *testing.T) {
 
 	put(t, keyFile, other+"\n")
 	s.hangup()
-	s.err.expect(t, `"msg":"reloaded","changed":\["gateway.send_burst","log.level"\]`)
+	s.err.expect(t, `"msg":"reloaded","changed":\["gateway.send_burst","log.level","keys/admin.key"\]`)
 	s.err.expect(t, `"settings changed that take effect at the next start only","settings":\["http.origins"\]`)
 	burst("7")
 	admin(other, http.StatusOK)
@@ -225,4 +225,10 @@ func TestReload(t *testing.T) {
 	s.err.expect(t, `"msg":"reloaded","changed":null`)
 	s.err.expect(t, `"settings":\["http.origins"\]`)
 	s.terminate()
+	if !strings.Contains(s.err.String(), "the admin key is another one") {
+		t.Error("nothing says that the next start wants --new-keys")
+	}
+	if _, stderr := runs(t, "", 1, "serve", "--data", filepath.Dir(filepath.Dir(keyFile)), "--http", "127.0.0.1:0", "--admin", ""); !strings.Contains(stderr, "used with another key") {
+		t.Errorf("the next start: %s", stderr)
+	}
 }

@@ -52,7 +52,15 @@ func TestRefusesToStart(t *testing.T) {
 		}, []string{"keys/admin.key", "can be read by others", "0644", "chmod 600"}},
 		{"admin key that is none", nil, func(t *testing.T, dir string) {
 			rewrite(t, filepath.Join(dir, app.AdminKeyFile), "secret")
-		}, []string{"keys/admin.key", "does not hold a key"}},
+		}, []string{"keys/admin.key", "does not hold a key", "backup --keys", "--new-keys"}},
+		{"admin key of another server", nil, func(t *testing.T, dir string) {
+			rewrite(t, filepath.Join(dir, app.AdminKeyFile), "skk_"+strings.Repeat("k", 43))
+		}, []string{"keys/admin.key", "used with another key", "nothing was changed", "--new-keys"}},
+		{"admin key that is gone", nil, func(t *testing.T, dir string) {
+			if err := os.Remove(filepath.Join(dir, app.AdminKeyFile)); err != nil {
+				t.Fatal(err)
+			}
+		}, []string{"keys/admin.key", "is missing", "nothing was changed", "--new-keys"}},
 		{"directory that is no database", nil, func(t *testing.T, dir string) {
 			rewrite(t, filepath.Join(dir, "directory.db"), strings.Repeat("not a database ", 1000))
 		}, []string{"directory.db", "not a database"}},

@@ -15,8 +15,18 @@ type notes struct {
 
 func (n *notes) Noticef(format string, v ...any) { n.log.Info("nats: " + fmt.Sprintf(format, v...)) }
 func (n *notes) Warnf(format string, v ...any)   { n.log.Warn("nats: " + fmt.Sprintf(format, v...)) }
-func (n *notes) Errorf(format string, v ...any)  { n.log.Error("nats: " + fmt.Sprintf(format, v...)) }
 func (n *notes) Debugf(format string, v ...any)  { n.log.Debug("nats: " + fmt.Sprintf(format, v...)) }
+
+// Errorf is a warning where a peer cannot be reached: it is not started yet, or was stopped, and
+// is tried again. What is missing then is told by who needs it.
+func (n *notes) Errorf(format string, v ...any) {
+	s := "nats: " + fmt.Sprintf(format, v...)
+	if strings.HasPrefix(format, "Error trying to connect to route") {
+		n.log.Warn(s)
+		return
+	}
+	n.log.Error(s)
+}
 
 // Tracef is for contents, which are nobody's business.
 func (n *notes) Tracef(string, ...any) {}

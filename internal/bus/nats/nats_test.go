@@ -39,6 +39,16 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
+// The first node of a cluster looks for peers that are not started yet: that is no error.
+func TestPeerThatIsNotThere(t *testing.T) {
+	var l logs
+	start(t, nats.Options{Name: "a", Listen: local, Secret: secret, Logger: l.logger(), Peers: []string{"127.0.0.1:1"}}, bustest.NewRecorder())
+	eventually(t, "a try", func() bool { return strings.Contains(l.String(), "Error trying to connect to route") })
+	if strings.Contains(l.String(), "ERROR") {
+		t.Errorf("log: %s", l.String())
+	}
+}
+
 // TestWrongSecret: a node with another secret gets no route, both logs say why,
 // and neither holds a secret or what is made of it.
 func TestWrongSecret(t *testing.T) {

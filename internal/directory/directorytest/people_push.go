@@ -13,6 +13,7 @@ import (
 func pushCases() []peopleCase {
 	return []peopleCase{
 		{"PushKeys", pushKeys},
+		{"KeyChecks", keyChecks},
 		{"PushSubscriptions", pushSubscriptions},
 		{"PushJobs", pushJobs},
 		{"PushJobsOfMany", pushJobsOfMany},
@@ -55,34 +56,72 @@ func (p *people) claim(now time.Time) (all []im.PushWork, told string) {
 	return all, strings.Join(out, ", ")
 }
 
-// pushKeys: the first pair stays, also where several make one; another one takes its
-// place, once, and the subscriptions are gone.
+// pushKeys: the first pair stays, also where several make one.
 func pushKeys(p *people) {
 	if _, err := p.db.PushKey(p.ctx); im.CodeOf(err) != im.CodeNotFound {
 		p.Fatal(err)
 	}
-	key := func(s string) im.PushKey {
-		return im.PushKey{Public: []byte(s), Sealed: []byte("sealed " + s), Made: at}
-	}
 	var all sync.WaitGroup
 	for _, s := range []string{"a", "b", "c"} {
-		all.Go(func() { p.ok(p.db.ReplacePushKey(p.ctx, nil, key(s))) })
+		all.Go(func() { p.ok(p.db.AddPushKey(p.ctx, pushKey(s))) })
 	}
 	all.Wait()
 	first, err := p.db.PushKey(p.ctx)
 	p.ok(err)
 	p.users("ann")
 	p.pushed("ann", "s1")
-	p.ok(p.db.ReplacePushKey(p.ctx, []byte("x"), key("d")))
+	p.ok(p.db.AddPushKey(p.ctx, pushKey("d")))
 	again, err := p.db.PushKey(p.ctx)
 	p.ok(err)
 	equal(p, "key", fmt.Sprint(again), fmt.Sprint(first))
 	equal(p, "woken", p.targets(start(), nil, "ann"), "ann:0")
-	p.ok(p.db.ReplacePushKey(p.ctx, first.Public, key("d")))
-	again, err = p.db.PushKey(p.ctx)
+}
+
+func pushKey(s string) im.PushKey {
+	return im.PushKey{Public: []byte(s), Sealed: []byte("sealed " + s), Made: at}
+}
+
+// keyChecks: of several who note whose keys these are one succeeds. Another value takes the
+// place of exactly the one that is told, and what is sealed goes only where that is wanted.
+func keyChecks(p *people) {
+	noted := func(want string) {
+		p.Helper()
+		value, known, err := p.db.KeyCheck(p.ctx)
+		p.ok(err)
+		equal(p, "noted", fmt.Sprintf("%q %v", value, known), want)
+	}
+	sealed := func(want string) {
+		p.Helper()
+		s, err := p.db.Sealed(p.ctx)
+		p.ok(err)
+		equal(p, "sealed", fmt.Sprint(s.Push != nil, s.Devices, s.Factors), want)
+	}
+	noted(`"" false`)
+	sealed("false 0 0")
+	p.ok(p.db.ReplaceKeyCheck(p.ctx, "", "a", true, at))
+	noted(`"" false`)
+	var all sync.WaitGroup
+	for _, s := range []string{"a", "b", "c"} {
+		all.Go(func() { p.ok(p.db.NoteKeyCheck(p.ctx, s, at)) })
+	}
+	all.Wait()
+	first, _, err := p.db.KeyCheck(p.ctx)
 	p.ok(err)
-	equal(p, "key", fmt.Sprint(again), fmt.Sprint(key("d")))
+	p.users("ann")
+	p.pushed("ann", "s1")
+	p.ok(p.db.AddPushKey(p.ctx, pushKey("k")))
+	p.ok(p.db.ReplaceKeyCheck(p.ctx, "another", "d", true, at))
+	noted(fmt.Sprintf("%q true", first))
+	sealed("true 1 0")
+	p.ok(p.db.ReplaceKeyCheck(p.ctx, first, "d", false, at))
+	noted(`"d" true`)
+	sealed("true 1 0")
+	p.ok(p.db.ReplaceKeyCheck(p.ctx, "d", "e", true, at))
+	noted(`"e" true`)
+	sealed("false 0 0")
 	equal(p, "woken", p.targets(start(), nil, "ann"), "")
+	p.ok(p.db.AddPushKey(p.ctx, pushKey("l")))
+	sealed("true 0 0")
 }
 
 // pushSubscriptions: one of a session, one of an address, as long as the session lives.

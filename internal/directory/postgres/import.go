@@ -61,9 +61,13 @@ func (m *Importer) Copy(ctx context.Context, table string, columns []directory.C
 }
 
 // Finish sets what is beside the tables: promises get places behind those that
-// are there, and statistics are made.
+// are there, the keys are to be settled by the first start, and statistics are made.
 func (m *Importer) Finish(ctx context.Context) error {
 	if _, err := m.db.ExecContext(ctx, "SELECT setval('outbox_places', COALESCE((SELECT MAX(place) FROM outbox), 0) + 1, false)"); err != nil {
+		return err
+	}
+	// The nodes have other keys than the server had: whoever starts first settles them.
+	if _, err := m.db.ExecContext(ctx, "INSERT INTO key_check (one, value, noted_at) VALUES (1, '', 0) ON CONFLICT (one) DO NOTHING"); err != nil {
 		return err
 	}
 	for _, table := range directory.Tables() {
