@@ -2296,11 +2296,13 @@ func (x *Read) GetSeq() uint64 {
 
 // Marks of somebody in a conversation the client shows: the other side of a dm, or the user's own other devices.
 type Receipt struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Conversation  string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
-	User          string                 `protobuf:"bytes,2,opt,name=user,proto3" json:"user,omitempty"`
-	Received      uint64                 `protobuf:"varint,3,opt,name=received,proto3" json:"received,omitempty"`
-	Read          uint64                 `protobuf:"varint,4,opt,name=read,proto3" json:"read,omitempty"`
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	User         string                 `protobuf:"bytes,2,opt,name=user,proto3" json:"user,omitempty"`
+	Received     uint64                 `protobuf:"varint,3,opt,name=received,proto3" json:"received,omitempty"`
+	Read         uint64                 `protobuf:"varint,4,opt,name=read,proto3" json:"read,omitempty"`
+	// The running count (Entry.count) at read. 0: not told, or no message lies up to there.
+	ReadCount     uint64 `protobuf:"varint,5,opt,name=read_count,json=readCount,proto3" json:"read_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2359,6 +2361,13 @@ func (x *Receipt) GetReceived() uint64 {
 func (x *Receipt) GetRead() uint64 {
 	if x != nil {
 		return x.Read
+	}
+	return 0
+}
+
+func (x *Receipt) GetReadCount() uint64 {
+	if x != nil {
+		return x.ReadCount
 	}
 	return 0
 }
@@ -5125,12 +5134,14 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\"<\n" +
 	"\x04Read\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
-	"\x03seq\x18\x02 \x01(\x04R\x03seq\"q\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\"\x90\x01\n" +
 	"\aReceipt\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x12\n" +
 	"\x04user\x18\x02 \x01(\tR\x04user\x12\x1a\n" +
 	"\breceived\x18\x03 \x01(\x04R\breceived\x12\x12\n" +
-	"\x04read\x18\x04 \x01(\x04R\x04read\"M\n" +
+	"\x04read\x18\x04 \x01(\x04R\x04read\x12\x1d\n" +
+	"\n" +
+	"read_count\x18\x05 \x01(\x04R\treadCount\"M\n" +
 	"\x04Push\x12)\n" +
 	"\aentries\x18\x01 \x03(\v2\x0f.skein.v1.EntryR\aentries\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\tR\bposition\"\xae\x01\n" +

@@ -2066,6 +2066,11 @@ func (m *Receipt) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
 	}
+	if m.ReadCount != 0 {
+		i = protohelpers.EncodeVarint(dAtA, i, uint64(m.ReadCount))
+		i--
+		dAtA[i] = 0x28
+	}
 	if m.Read != 0 {
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(m.Read))
 		i--
@@ -5380,6 +5385,9 @@ func (m *Receipt) SizeVT() (n int) {
 	}
 	if m.Read != 0 {
 		n += 1 + protohelpers.SizeOfVarint(uint64(m.Read))
+	}
+	if m.ReadCount != 0 {
+		n += 1 + protohelpers.SizeOfVarint(uint64(m.ReadCount))
 	}
 	n += len(m.unknownFields)
 	return n
@@ -11428,6 +11436,25 @@ func (m *Receipt) UnmarshalVT(dAtA []byte) error {
 				b := dAtA[iNdEx]
 				iNdEx++
 				m.Read |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 5:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field ReadCount", wireType)
+			}
+			m.ReadCount = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.ReadCount |= uint64(b&0x7F) << shift
 				if b < 0x80 {
 					break
 				}

@@ -299,6 +299,9 @@ func (r *jsonReader) receipt() *Receipt {
 		case "read":
 			r.once(&seen, 4)
 			m.Read = r.uint()
+		case "readCount":
+			r.once(&seen, 5)
+			m.ReadCount = r.uint()
 		default:
 			r.decline()
 		}

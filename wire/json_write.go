@@ -207,6 +207,7 @@ func (w *jsonWriter) receipt(m *Receipt) {
 	w.text(`,"user":`, m.User)
 	w.uint(`,"received":`, m.Received)
 	w.uint(`,"read":`, m.Read)
+	w.uint(`,"readCount":`, m.ReadCount)
 	w.close(start)
 }
 

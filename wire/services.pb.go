@@ -13553,11 +13553,13 @@ func (x *ListEntriesResponse) GetTouched() []*Entry {
 type ListConversationsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// See Sync.
-	Position      string  `protobuf:"bytes,1,opt,name=position,proto3" json:"position,omitempty"`
-	Timeline      string  `protobuf:"bytes,2,opt,name=timeline,proto3" json:"timeline,omitempty"`
-	Limit         uint32  `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
-	Cursor        string  `protobuf:"bytes,4,opt,name=cursor,proto3" json:"cursor,omitempty"`
-	Newest        *Newest `protobuf:"bytes,5,opt,name=newest,proto3" json:"newest,omitempty"`
+	Position string  `protobuf:"bytes,1,opt,name=position,proto3" json:"position,omitempty"`
+	Timeline string  `protobuf:"bytes,2,opt,name=timeline,proto3" json:"timeline,omitempty"`
+	Limit    uint32  `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
+	Cursor   string  `protobuf:"bytes,4,opt,name=cursor,proto3" json:"cursor,omitempty"`
+	Newest   *Newest `protobuf:"bytes,5,opt,name=newest,proto3" json:"newest,omitempty"`
+	// The states of these alone, at most 20, as they are now; nothing else is set beside it. SPEC §7.10.
+	Conversations []string `protobuf:"bytes,6,rep,name=conversations,proto3" json:"conversations,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -13623,6 +13625,13 @@ func (x *ListConversationsRequest) GetCursor() string {
 func (x *ListConversationsRequest) GetNewest() *Newest {
 	if x != nil {
 		return x.Newest
+	}
+	return nil
+}
+
+func (x *ListConversationsRequest) GetConversations() []string {
+	if x != nil {
+		return x.Conversations
 	}
 	return nil
 }
@@ -20915,13 +20924,14 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x04head\x18\x02 \x01(\x04R\x04head\x12\x1b\n" +
 	"\tfirst_seq\x18\x03 \x01(\x04R\bfirstSeq\x12\x19\n" +
 	"\blast_seq\x18\x04 \x01(\x04R\alastSeq\x12)\n" +
-	"\atouched\x18\x05 \x03(\v2\x0f.skein.v1.EntryR\atouched\"\xaa\x01\n" +
+	"\atouched\x18\x05 \x03(\v2\x0f.skein.v1.EntryR\atouched\"\xd0\x01\n" +
 	"\x18ListConversationsRequest\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\tR\bposition\x12\x1a\n" +
 	"\btimeline\x18\x02 \x01(\tR\btimeline\x12\x14\n" +
 	"\x05limit\x18\x03 \x01(\rR\x05limit\x12\x16\n" +
 	"\x06cursor\x18\x04 \x01(\tR\x06cursor\x12(\n" +
-	"\x06newest\x18\x05 \x01(\v2\x10.skein.v1.NewestR\x06newest\"F\n" +
+	"\x06newest\x18\x05 \x01(\v2\x10.skein.v1.NewestR\x06newest\x12$\n" +
+	"\rconversations\x18\x06 \x03(\tR\rconversations\"F\n" +
 	"\x19ListConversationsResponse\x12)\n" +
 	"\x05delta\x18\x01 \x01(\v2\x13.skein.v1.SyncDeltaR\x05delta\"G\n" +
 	"\x0fMarkReadRequest\x12\"\n" +

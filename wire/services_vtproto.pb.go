@@ -11467,6 +11467,15 @@ func (m *ListConversationsRequest) MarshalToSizedBufferVT(dAtA []byte) (int, err
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
 	}
+	if len(m.Conversations) > 0 {
+		for iNdEx := len(m.Conversations) - 1; iNdEx >= 0; iNdEx-- {
+			i -= len(m.Conversations[iNdEx])
+			copy(dAtA[i:], m.Conversations[iNdEx])
+			i = protohelpers.EncodeVarint(dAtA, i, uint64(len(m.Conversations[iNdEx])))
+			i--
+			dAtA[i] = 0x32
+		}
+	}
 	if m.Newest != nil {
 		size, err := m.Newest.MarshalToSizedBufferVT(dAtA[:i])
 		if err != nil {
@@ -21632,6 +21641,12 @@ func (m *ListConversationsRequest) SizeVT() (n int) {
 	if m.Newest != nil {
 		l = m.Newest.SizeVT()
 		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+	}
+	if len(m.Conversations) > 0 {
+		for _, s := range m.Conversations {
+			l = len(s)
+			n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+		}
 	}
 	n += len(m.unknownFields)
 	return n
@@ -51324,6 +51339,38 @@ func (m *ListConversationsRequest) UnmarshalVT(dAtA []byte) error {
 			if err := m.Newest.UnmarshalVT(dAtA[iNdEx:postIndex]); err != nil {
 				return err
 			}
+			iNdEx = postIndex
+		case 6:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Conversations", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return protohelpers.ErrInvalidLength
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return protohelpers.ErrInvalidLength
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Conversations = append(m.Conversations, string(dAtA[iNdEx:postIndex]))
 			iNdEx = postIndex
 		default:
 			iNdEx = preIndex

@@ -183,7 +183,7 @@ func serverVectors(t *testing.T) []frameVector {
 			Kind: wire.EntryKind_ENTRY_KIND_RECALL, Target: 3, Count: 2, Pos: 1<<64 - 1,
 		}}})},
 		{"push_entry_position", "", wire.NewServerFrame(&wire.Push{Entries: []*wire.Entry{message}, Position: "1a.2c"})},
-		{"receipt", "", wire.NewServerFrame(&wire.Receipt{Conversation: "dm:ann:bob", User: "bob", Received: 7, Read: 6})},
+		{"receipt", "", wire.NewServerFrame(&wire.Receipt{Conversation: "dm:ann:bob", User: "bob", Received: 7, Read: 6, ReadCount: 5})},
 		{"range", "", wire.NewServerFrame(&wire.Range{Number: 3, Conversation: "dm:ann:bob", Entries: []*wire.Entry{message}, Head: 7})},
 		{"range_error", "", wire.NewServerFrame(&wire.Range{Number: 3, Conversation: "grp:gone", Error: &wire.Error{Code: "not_found", CodeNumber: 4802}})},
 		{"typing", "", wire.NewServerFrame(&wire.Typing{Conversation: "dm:ann:bob", User: "bob"})},

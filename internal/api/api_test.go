@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -405,7 +406,7 @@ func TestReadingMessages(t *testing.T) {
 			return im.PullResult{Stretch: im.Stretch{First: entry.Seq, Last: entry.Seq, Entries: []im.Entry{entry}}, Head: 9}, nil
 		},
 		sync: func(q im.SyncQuery) (im.SyncResult, error) {
-			if q != (im.SyncQuery{Position: "p", Timeline: "t", Limit: 4, Cursor: "c"}) {
+			if !reflect.DeepEqual(q, im.SyncQuery{Position: "p", Timeline: "t", Limit: 4, Cursor: "c"}) {
 				t.Errorf("sync %+v", q)
 			}
 			return im.SyncResult{Timeline: "t", Position: "q", Next: "n", Reset: true, Conversations: []im.ConversationState{{

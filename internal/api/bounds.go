@@ -446,11 +446,12 @@ func messageBounds() map[string]Bounds {
 		"ListEntriesResponse.last_seq":  seq(),
 		"ListEntriesResponse.touched":   list(500),
 
-		"ListConversationsRequest.position": opaqueText(),
-		"ListConversationsRequest.timeline": opaqueText(),
-		"ListConversationsRequest.limit":    page(100, math.MaxUint32),
-		"ListConversationsRequest.cursor":   opaqueText().format("cursor"),
-		"ListConversationsResponse.delta":   {Required: true},
+		"ListConversationsRequest.position":      opaqueText(),
+		"ListConversationsRequest.timeline":      opaqueText(),
+		"ListConversationsRequest.limit":         page(100, math.MaxUint32),
+		"ListConversationsRequest.cursor":        opaqueText().format("cursor"),
+		"ListConversationsRequest.conversations": {Pattern: anyPattern, MaxItems: im.MaxOnly, Format: "conversation"},
+		"ListConversationsResponse.delta":        {Required: true},
 
 		"Newest.conversation": matching(anyPattern).required().format("conversation"),
 		"Newest.seq":          someSeq().required(),

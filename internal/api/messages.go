@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"io"
 
 	"github.com/skein-im/skein/internal/contract"
@@ -171,11 +172,37 @@ func (c *Calls) listConversations(ctx context.Context, actor im.Actor, r *wire.L
 	if err != nil {
 		return nil, err
 	}
+	if q.Only, err = onlyThese(r); err != nil {
+		return nil, err
+	}
 	got, err := c.Messages.Sync(ctx, actor, q)
 	if err != nil {
 		return nil, err
 	}
 	return &wire.ListConversationsResponse{Delta: contract.SyncResult(&got)}, nil
+}
+
+// onlyThese are the conversations whose states are asked for alone (SPEC §7.10).
+func onlyThese(r *wire.ListConversationsRequest) ([]im.ConversationID, error) {
+	names := r.GetConversations()
+	if len(names) == 0 {
+		return nil, nil
+	}
+	if len(names) > im.MaxOnly {
+		return nil, im.TooLarge("conversations", "has %d; at most %d are told at a time", len(names), im.MaxOnly)
+	}
+	if r.GetPosition() != "" || r.GetTimeline() != "" || r.GetLimit() != 0 || r.GetCursor() != "" || r.GetNewest() != nil {
+		return nil, im.Wrong("conversations", "stands alone: nothing else is set beside it")
+	}
+	only := make([]im.ConversationID, len(names))
+	for i, name := range names {
+		id, err := im.ParseConversationID(name)
+		if err != nil {
+			return nil, im.Wrong(fmt.Sprintf("conversations[%d]", i), "is malformed")
+		}
+		only[i] = id
+	}
+	return only, nil
 }
 
 func (c *Calls) markRead(ctx context.Context, actor im.Actor, r *wire.MarkReadRequest) (*wire.MarkReadResponse, error) {

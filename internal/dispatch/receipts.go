@@ -63,11 +63,14 @@ func (r *receipts) add(to im.UserID, m *im.Mark, now time.Time, waits *im.Turns)
 	}
 	for i := range w.marks {
 		if x := &w.marks[i]; x.Conversation == m.Conversation && x.User == m.User {
-			x.Received, x.Read = max(x.Received, m.Received), max(x.Read, m.Read)
+			x.Received = max(x.Received, m.Received)
+			if m.Read > x.Read {
+				x.Read, x.ReadCount = m.Read, m.ReadCount
+			}
 			return first
 		}
 	}
-	w.marks = append(w.marks, im.Mark{User: m.User, Conversation: m.Conversation, Received: m.Received, Read: m.Read})
+	w.marks = append(w.marks, im.Mark{User: m.User, Conversation: m.Conversation, Received: m.Received, Read: m.Read, ReadCount: m.ReadCount})
 	return first
 }
 

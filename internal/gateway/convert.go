@@ -124,7 +124,7 @@ func (p *pools) newReceipt(m *im.Mark) *receiptBox {
 		b.frame.Frame = &b.one
 	}
 	r := &b.receipt
-	r.Conversation, r.User, r.Received, r.Read = string(m.Conversation), string(m.User), m.Received, m.Read
+	r.Conversation, r.User, r.Received, r.Read, r.ReadCount = string(m.Conversation), string(m.User), m.Received, m.Read, m.ReadCount
 	return b
 }
 

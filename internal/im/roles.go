@@ -155,7 +155,14 @@ type SyncQuery struct {
 	// does not say: an entry that is not in the journal means that the device knows
 	// another history.
 	Newest Newest
+	// Only, if set, asks for the states of these alone, as they are now, and everything
+	// else is empty: the answer has no position. At most MaxOnly.
+	Only []ConversationID
 }
+
+// MaxOnly is of how many conversations a SyncQuery asks for the states alone. All of them
+// fit into one answer.
+const MaxOnly = 20
 
 // Newest names an entry by all that tells it from what another history has in its
 // place.

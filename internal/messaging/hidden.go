@@ -54,7 +54,7 @@ func (s *Service) receipt(m *im.Mark, shows shown, to []im.UserID) {
 	}
 	if peer, dm := m.Conversation.Peer(m.User); dm && shows == showReceived {
 		received := *m
-		received.Read = 0
+		received.Read, received.ReadCount = 0, 0
 		s.deliverer.Receipt(received, append(to, peer))
 	}
 	s.deliverer.Receipt(*m, append(to, m.User))

@@ -52,6 +52,11 @@ func (s *Service) Sync(ctx context.Context, from im.Actor, q im.SyncQuery) (im.S
 
 // syncAll is Sync with all that others read.
 func (s *Service) syncAll(ctx context.Context, from im.Actor, q im.SyncQuery) (im.SyncResult, error) {
+	if len(q.Only) > 0 {
+		res := im.SyncResult{Timeline: s.journal.Timeline()}
+		_, err := s.page(ctx, from.User, q, im.Position{}, &res)
+		return res, err
+	}
 	// The position is read first: what comes later is in the next sync as well.
 	at, err := s.journal.Position(ctx)
 	if err != nil {
@@ -413,9 +418,10 @@ func (s *Service) changes(ctx context.Context, u im.UserID, since im.Position, w
 }
 
 // page answers a cold start: conversations, newest activity first, and what views
-// says of the position at.
+// says of the position at. Those that are asked for alone are told whole, in one page.
 func (s *Service) page(ctx context.Context, u im.UserID, q im.SyncQuery, at im.Position, res *im.SyncResult) (told im.Position, err error) {
-	all, told, err := s.views(ctx, u, at, func(im.ConversationID, *im.Head) bool { return true })
+	wanted := func(c im.ConversationID) bool { return len(q.Only) == 0 || slices.Contains(q.Only, c) }
+	all, told, err := s.views(ctx, u, at, func(c im.ConversationID, _ *im.Head) bool { return wanted(c) })
 	if err != nil {
 		return at, err
 	}
@@ -425,6 +431,7 @@ func (s *Service) page(ctx context.Context, u im.UserID, q im.SyncQuery, at im.P
 	if all, err = s.lists(ctx, u, all); err != nil {
 		return at, err
 	}
+	all = slices.DeleteFunc(all, func(v view) bool { return !wanted(v.m.Conversation) })
 	for i := range all {
 		all[i].active = s.activity(&all[i].head)
 	}
@@ -463,7 +470,7 @@ func (s *Service) page(ctx context.Context, u im.UserID, q im.SyncQuery, at im.P
 			return at, err
 		}
 		res.Conversations = append(res.Conversations, st)
-		if size += stateSize(&st); size >= pageBytes && i+1 < len(all) {
+		if size += stateSize(&st); size >= pageBytes && i+1 < len(all) && len(q.Only) == 0 {
 			res.Next = cursorAfter(res.Position, &all[i])
 			break
 		}

@@ -169,7 +169,7 @@ func TestParcels(t *testing.T) {
 		{Head: &im.ParcelHead{Conversation: "dm:a:b", Seq: 9, Roster: 2}},
 		{Head: &im.ParcelHead{Conversation: "grp:g", Seq: 9, Roster: 2, Added: []im.UserID{"u", "v"}}},
 		{MyState: &im.MyState{Conversation: "dm:a:b", Revision: 3, Draft: "so", Deleted: im.NewSeqSet(im.SeqRange{First: 2, Last: 3}), Folder: "Work", HiddenCount: 7, UnreadAt: 8, PushLevel: im.PushMentions, Threads: im.NewThreadMarks(im.ThreadMark{Root: 4, Read: 9})}},
-		{Receipt: &im.Mark{User: "u", Conversation: "dm:a:b", Received: 4, Read: 3}},
+		{Receipt: &im.Mark{User: "u", Conversation: "dm:a:b", Received: 4, Read: 3, ReadCount: 2}},
 		{Typing: &im.ParcelTyping{Conversation: "grp:g", User: "u"}},
 		{Floor: &im.Floor{Conversation: "grp:g", Seq: 1 << 40, Count: 5}},
 		{Custom: &im.CustomSignal{Conversation: "grp:g", User: "u", Type: "cursor", Data: []byte{0, 1}}},

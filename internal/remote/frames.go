@@ -202,6 +202,7 @@ func putParcel(b []byte, p *im.Parcel) []byte {
 			b = putString(b, p.Receipt.Conversation)
 			b = binary.AppendUvarint(b, p.Receipt.Received)
 			b = binary.AppendUvarint(b, p.Receipt.Read)
+			b = binary.AppendUvarint(b, p.Receipt.ReadCount)
 		case p.MyState != nil:
 			b = putString(putMyState(append(b, parcelMyState), p.MyState), p.MyState.Folder)
 			b = binary.AppendUvarint(binary.AppendUvarint(b, p.MyState.HiddenCount), p.MyState.UnreadAt)
@@ -310,7 +311,7 @@ func readParcel(data []byte) (p im.Parcel, ok bool) {
 		h.Added = in.users()
 		p.Head, ok = &h, true
 	case parcelReceipt:
-		p.Receipt = &im.Mark{User: im.UserID(in.string()), Conversation: im.ConversationID(in.string()), Received: in.uint(), Read: in.uint()}
+		p.Receipt = &im.Mark{User: im.UserID(in.string()), Conversation: im.ConversationID(in.string()), Received: in.uint(), Read: in.uint(), ReadCount: in.uint()}
 		ok = true
 	case parcelMyState:
 		s := in.myState()

@@ -59,7 +59,12 @@ func putSyncQuery(b []byte, q *im.SyncQuery) []byte {
 		b = binary.AppendUvarint(b, n.Seq)
 		b = append(b, n.ID[:]...)
 		b = binary.AppendVarint(b, n.StoredMs)
-		return putBool(binary.AppendUvarint(b, n.Pos), q.Heads)
+		b = putBool(binary.AppendUvarint(b, n.Pos), q.Heads)
+		b = binary.AppendUvarint(b, uint64(len(q.Only)))
+		for _, c := range q.Only {
+			b = putString(b, c)
+		}
+		return b
 	})
 }
 
@@ -68,6 +73,9 @@ func (r *reader) syncQuery() im.SyncQuery {
 	q := im.SyncQuery{Position: in.string(), Timeline: in.string(), Limit: int(in.uint()), Cursor: in.string()}
 	q.Newest = im.Newest{Conversation: im.ConversationID(in.string()), Seq: in.uint(), ID: in.id(), StoredMs: in.int(), Pos: in.uint()}
 	q.Heads = in.bool()
+	for range in.count() {
+		q.Only = append(q.Only, im.ConversationID(in.string()))
+	}
 	r.also(in)
 	return q
 }

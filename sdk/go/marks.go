@@ -129,6 +129,9 @@ func (k *core) onReceipt(f *wire.Receipt) {
 	if f.User == k.meta.User {
 		if f.Read > r.Read {
 			count, known := k.countAt(cv, f.Read)
+			if !known && f.ReadCount > 0 {
+				count, known = f.ReadCount, true
+			}
 			k.readUpTo(cv, f.Read, count)
 			if !known {
 				k.askCount(cv, f.Read)

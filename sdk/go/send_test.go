@@ -506,3 +506,27 @@ func TestConcurrentUse(t *testing.T) {
 		eq(t, "acks", len(eventsOf[*AckEvent](r.events)), 160)
 	})
 }
+
+// A device that holds the list alone takes the count at a mark of another device's from
+// the Receipt; it asks for one that is not told.
+func TestReceiptTellsTheCount(t *testing.T) {
+	for _, told := range []uint64{0, 5} {
+		inBubble(t, func(t *testing.T, r *rig) {
+			r.do(func() {
+				for range 9 {
+					r.append(nil, &wire.Entry{Conversation: dm, Sender: "bob", Kind: wire.EntryKind_ENTRY_KIND_MESSAGE, Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "hi"}}})
+				}
+			})
+			c := r.dial()
+			synctest.Wait()
+			r.do(func() { r.seen = nil; r.markRead(dm, 5) })
+			broadcast(r.fake, &wire.Receipt{Conversation: dm, User: "alice", Received: 5, Read: 5, ReadCount: told})
+			synctest.Wait()
+			n, _ := c.Conversation(dm).Unread(bg)
+			eq(t, "unread", n, 4)
+			if pulls := len(frames(r.fake, (*wire.ClientFrame).GetPull)); (pulls == 0) != (told > 0) {
+				t.Errorf("%d pulls where the count was told as %d", pulls, told)
+			}
+		})
+	}
+}

@@ -40,7 +40,7 @@ const server: Shape = {
   sendAck: { seq: "U", storedAtMs: "U", count: "U" },
   sendError: { error: {} },
   push: { entries: entry },
-  receipt: { received: "U", read: "U" },
+  receipt: { received: "U", read: "U", readCount: "U" },
   syncDelta: { conversations: state, error: {} },
   range: { entries: entry, touched: entry, last: newest, head: "U", firstSeq: "U", lastSeq: "U", error: {} },
   typing: {}, presence: { lastSeenAtMs: "u" }, result: { error: {} },

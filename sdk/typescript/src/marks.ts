@@ -93,7 +93,7 @@ export function onReceipt(k: Core, f: Receipt): void {
   const r = cv.rec
   if (f.user === k.meta.user) {
     if (f.read > r.read) {
-      const count = countAt(cv, f.read)
+      const count = countAt(cv, f.read) ?? (f.readCount || undefined)
       readUpTo(k, cv, f.read, count ?? 0)
       if (count === undefined) askCount(k, cv, f.read)
       cv.sentRead = Math.max(cv.sentRead, f.read)

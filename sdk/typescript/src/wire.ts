@@ -290,6 +290,8 @@ export interface Receipt {
   user?: string
   received: number
   read: number
+  /** 0: not told. */
+  readCount: number
 }
 
 /** What a server says. At most one field is there; none is a frame of a later version. */

@@ -46,7 +46,7 @@ test("golden vectors of what a client says: numbers of 64 bits are text", () => 
 })
 
 test("null is absent, numbers are taken, what is no number is refused", () => {
-  assert.deepEqual(decode('{"receipt":{"conversation":"grp:a","received":null,"read":5}}').receipt, { conversation: "grp:a", received: 0, read: 5 })
+  assert.deepEqual(decode('{"receipt":{"conversation":"grp:a","received":null,"read":5}}').receipt, { conversation: "grp:a", received: 0, read: 5, readCount: 0 })
   assert.throws(() => decode('{"receipt":{"read":"x"}}'), RangeError)
   assert.throws(() => decode("[]"), TypeError)
   assert.deepEqual(decode('{"later":{"a":1}}'), { later: { a: 1 } })
