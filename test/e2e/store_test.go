@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	_ "modernc.org/sqlite" // the driver, to prepare a database
+
+	"github.com/skein-im/skein/internal/directory/sqlite"
 )
 
 // quiet is a logger of the journal's engine that says nothing.
@@ -18,6 +20,9 @@ func (quiet) Fatalf(string, ...any) {}
 func execSQL(t *testing.T, path, statement string) {
 	t.Helper()
 	if filepath.Base(path) == "directory.db" {
+		if err := sqlite.RegisterSums(); err != nil {
+			t.Fatal(err)
+		}
 		path = "file:" + path + "?vfs=skein-sums" // its pages have checksums
 	}
 	db := must(sql.Open("sqlite", path))(t)

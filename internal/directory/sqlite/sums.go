@@ -75,6 +75,10 @@ type sumsMethods struct {
 	base    uintptr
 }
 
+// RegisterSums makes the VFS skein-sums known to SQLite in this process, for who opens the
+// file of a directory without this package.
+func RegisterSums() error { return registerSums() }
+
 // registerSums makes the VFS known to SQLite.
 var registerSums = sync.OnceValue(func() error {
 	tls := libc.NewTLS()
