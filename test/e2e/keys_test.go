@@ -387,7 +387,7 @@ func TestKeysOfDyingServers(t *testing.T) {
 		t.Parallel()
 		database := pgtest.Database(t)
 		p, dir := serve(t, t.TempDir(), "--store", database), t.TempDir()
-		if err := os.CopyFS(filepath.Join(dir, "data", "keys"), os.DirFS(filepath.Join(p.dir, "keys"))); err != nil {
+		if err := os.CopyFS(filepath.Join(dir, "keys"), os.DirFS(filepath.Join(p.dir, "keys"))); err != nil {
 			t.Fatal(err)
 		}
 		other := serve(t, dir, "--store", database)
