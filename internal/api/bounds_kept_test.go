@@ -182,6 +182,9 @@ func itemOf(b Bounds, f protoreflect.FieldDescriptor, i int) string {
 	case b.Pattern == mediaPattern:
 		return strings.Repeat("A", 25) + string(rune('A'+i))
 	}
+	if b.Pattern == anyPattern {
+		return fmt.Sprint("grp:g", i)
+	}
 	return fmt.Sprint("u", i)
 }
 
@@ -212,8 +215,10 @@ func edges(b Bounds, f protoreflect.FieldDescriptor) (outside, inside []any) {
 			outside = append(outside, "grp:", "dm:a:b", "me:a", "grp:"+strings.Repeat("x", 65), "grp:a:b", "GRP:a")
 			inside = append(inside, "grp:"+strings.Repeat("x", 64))
 		case anyPattern, toPattern:
-			outside = append(outside, "grp:", "dm:a", "dm:a:", "me:", "x:a", "dm:a:b:c", "dm:a:"+strings.Repeat("x", 65), " grp:a")
-			inside = append(inside, "grp:"+strings.Repeat("x", 64), "dm:a:"+strings.Repeat("x", 64))
+			for _, v := range []string{"grp:", "dm:a", "dm:a:", "me:", "x:a", "dm:a:b:c", "dm:a:" + strings.Repeat("x", 65), " grp:a"} {
+				outside = append(outside, one(v))
+			}
+			inside = append(inside, one("grp:"+strings.Repeat("x", 64)), one("dm:a:"+strings.Repeat("x", 64)))
 		case namePattern:
 			outside = append(outside, "ab", strings.Repeat("x", 33), "a b c", "äöü")
 			inside = append(inside, "a.b", strings.Repeat("x", 32), "A_-9")

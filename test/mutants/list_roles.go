@@ -24,7 +24,7 @@ var roles = []Mutant{
 	},
 	{
 		Name: "banned-sockets-stay", Breaks: "3.19: connections end with banned",
-		Hunks:   []Hunk{{accountDir + "/barred.go", "if u.Barred.At(c.At) != nil {", "if u.Barred.At(c.At) == nil {"}},
+		Hunks:   []Hunk{{accountDir + "/barred.go", "if why := u.Barred.At(c.At); why != nil {", "if why := u.Barred.At(c.At); false {"}},
 		Package: accountDir, Test: "TestBan",
 	},
 	{
