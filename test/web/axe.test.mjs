@@ -1,12 +1,9 @@
 import assert from "node:assert/strict"
-import { readFileSync } from "node:fs"
-import { createRequire } from "node:module"
 import { after, before, test } from "node:test"
+import { violations } from "./axe.mjs"
 import { Browser, desktop, phone } from "./browser.mjs"
 import { befriend, dm, logIn } from "./people.mjs"
 import { Server } from "./server.mjs"
-
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
 
 let server, browser, conversation, group
 
@@ -39,21 +36,14 @@ for (const [name, options] of [["light", { ...desktop, colorScheme: "light" }], 
     const page = await profile.newPage()
     await page.goto(`${server.url}/register`)
     await page.getByLabel("Password", { exact: true }).waitFor()
-    const found = await look(page, "/register")
+    const found = await violations(page, "/register")
     await logIn(page, server.url, "ann")
     for (const path of screens()) {
       await page.goto(server.url + path)
       await page.locator("h1:visible, article:visible").first().waitFor().catch((e) => assert.fail(`${path}: it has no heading: ${e.message}`))
-      await page.waitForTimeout(400) // what is loaded lazily stands
-      found.push(...await look(page, path))
+      found.push(...await violations(page, path))
     }
     await profile.close()
     assert.deepEqual(found, [])
   })
-}
-
-async function look(page, path) {
-  await page.evaluate(axe)
-  const r = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }))
-  return r.violations.flatMap((v) => v.nodes.map((n) => `${path}: ${v.id}: ${n.target.join(" ")}: ${n.failureSummary?.split("\n")[1]?.trim() ?? ""}`))
 }

@@ -1,14 +1,11 @@
 // No violation of accessibility on any page of the console, nor in its dialogs.
 import assert from "node:assert/strict"
-import { readFileSync } from "node:fs"
-import { createRequire } from "node:module"
 import { after, before, test } from "node:test"
+import { violations } from "./axe.mjs"
 import { Browser, desktop, phone } from "./browser.mjs"
 import { staff } from "./console.mjs"
 import { befriend, logIn } from "./people.mjs"
 import { Server } from "./server.mjs"
-
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
 
 let server, browser, bob, group, report
 
@@ -49,23 +46,15 @@ for (const [name, options] of [["light", { ...desktop, colorScheme: "light" }], 
     for (const path of screens()) {
       await page.goto(server.url + path)
       await page.locator("h1:visible, h2:visible").first().waitFor().catch((e) => assert.fail(`${path}: it has no heading: ${e.message}`))
-      await page.waitForTimeout(400) // what is loaded lazily stands
-      found.push(...await look(page, path))
+      found.push(...await violations(page, path))
     }
     for (const [path, button] of above()) {
       await page.goto(server.url + path)
       await page.getByRole("button", { name: button, exact: true }).first().click()
       await page.getByRole("dialog").waitFor()
-      await page.waitForTimeout(400)
-      found.push(...await look(page, `${path} ${button}`))
+      found.push(...await violations(page, `${path} ${button}`))
     }
     await profile.close()
     assert.deepEqual(found, [])
   })
-}
-
-async function look(page, path) {
-  await page.evaluate(axe)
-  const r = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }))
-  return r.violations.flatMap((v) => v.nodes.map((n) => `${path}: ${v.id}: ${n.target.join(" ")}: ${n.failureSummary?.split("\n")[1]?.trim() ?? ""}`))
 }

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict"
-import { readFileSync } from "node:fs"
-import { createRequire } from "node:module"
 import { after, before, test } from "node:test"
 import { gzipSync } from "node:zlib"
+import { violations } from "./axe.mjs"
 import { Browser, desktop, phone } from "./browser.mjs"
 import { payloads } from "./payloads.mjs"
 import { logIn, message, open, say } from "./people.mjs"
@@ -11,8 +10,6 @@ import { Server, until } from "./server.mjs"
 import { Shop, area, chat, host, opened, said } from "./shop.mjs"
 
 // The widget in pages of other origins: the shop of examples/embed, and hosts that mean no good.
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
-
 let server, browser, agent, shop, key, hosts, n
 
 before(async () => {
@@ -488,9 +485,7 @@ for (const [name, options] of [["light", { ...desktop, colorScheme: "light" }], 
     await said(page, "Which tea?").locator(".bar .icon").first().click()
     await said(page, "hello you").locator(".act").click()
     await chat(page).locator(".answered").waitFor()
-    await page.evaluate(axe)
-    const r = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }))
-    assert.deepEqual(r.violations.flatMap((v) => v.nodes.map((x) => `${v.id}: ${x.target.join(" ")}: ${x.failureSummary?.split("\n")[1]?.trim() ?? ""}`)), [])
+    assert.deepEqual(await violations(page, "the widget"), [])
     const outside = await chat(page).evaluate((e) => [...e.shadowRoot.querySelectorAll("*")].filter((x) => x.getBoundingClientRect().right > innerWidth + 1).length)
     assert.equal(outside, 0, "something stands beyond the screen")
     await page.context().close()
