@@ -127,6 +127,29 @@ func (g *gateway) signal(s syscall.Signal) {
 	}
 }
 
+// stop has the server stand still, all of its threads: one that has a processor goes on
+// until the process takes the signal, and answers meanwhile.
+func (g *gateway) stop() {
+	g.Helper()
+	g.signal(syscall.SIGSTOP)
+	for until := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", g.cmd.Process.Pid))
+		still := err == nil && len(threads) > 0
+		for _, name := range threads {
+			stat, err := os.ReadFile(name)
+			// The state stands behind the name, which is in brackets.
+			_, state, _ := strings.Cut(string(stat), ") ")
+			still = still && (err != nil || strings.HasPrefix(state, "T"))
+		}
+		if still {
+			return
+		}
+		if time.Now().After(until) {
+			g.Fatal("the S3 server does not stand still")
+		}
+	}
+}
+
 func (g *gateway) kill() {
 	if g.cmd != nil {
 		_ = g.cmd.Process.Kill()
@@ -339,7 +362,7 @@ func TestServerStill(t *testing.T) {
 	kept, err := w.Write(t.Context(), "ann", kept.ID, 0, bytes.NewReader(file), nil)
 	w.ok(err)
 	u := w.begin(len(file))
-	w.signal(syscall.SIGSTOP)
+	w.stop()
 	answered := make(chan error, 1)
 	go func() {
 		_, err := w.Write(t.Context(), "ann", u.ID, 0, bytes.NewReader(file), nil)
