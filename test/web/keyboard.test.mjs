@@ -199,6 +199,7 @@ test("an answer that comes late takes the focus from nothing", async () => {
   await write(ann, "Message", "good nigth")
   await ann.keyboard.press("Enter")
   await message(bob, "good nigth").waitFor()
+  await message(ann, "good nigth").waitFor() // answered: bob may hear of it before
   await ann.keyboard.press("ArrowUp")
   await ann.getByText("Edit the message").waitFor()
   await ann.keyboard.press("Control+a")

@@ -129,12 +129,12 @@ func heif(f form, items ...item) []byte {
 	if f.long {
 		box, head = longBox, 16
 	}
-	meta, mdat, _ := file(0)
+	meta, _, _ := file(0)
 	at := len(ftyp) + len(f.between) + head
 	if !f.metaLast {
 		at += len(meta)
 	}
-	meta, mdat, _ = file(at)
+	meta, mdat, _ := file(at)
 	if f.metaLast {
 		return slices.Concat(ftyp, f.between, box("mdat", mdat), meta, f.behind)
 	}
