@@ -161,8 +161,7 @@ func (b *backups) restore(ctx context.Context) error {
 		}
 		*step.seconds = time.Since(begin).Seconds()
 	}
-	keys := filepath.Join(b.restored, "keys")
-	if err := os.CopyFS(keys, os.DirFS(filepath.Join(b.s.data, "keys"))); err != nil {
+	if err := copyKeys(filepath.Join(b.s.data, "keys"), filepath.Join(b.restored, "keys")); err != nil {
 		return err
 	}
 	b.o.progress("a server on what was restored")
@@ -185,4 +184,26 @@ func (b *backups) skein(ctx context.Context, args ...string) ([]byte, error) {
 		return nil, fmt.Errorf("skein %s: %w: %s", args[0], err, said.String())
 	}
 	return out.Bytes(), nil
+}
+
+// copyKeys copies the keys of a server, which a start takes only where nobody else can read
+// them.
+func copyKeys(from, to string) error {
+	all, err := os.ReadDir(from)
+	if err == nil {
+		err = os.MkdirAll(to, 0o700)
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range all {
+		key, err := os.ReadFile(filepath.Join(from, e.Name()))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(to, e.Name()), key, 0o600)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
