@@ -18,7 +18,12 @@ const recently = 300
 
 // until repeats a look until it finds no difference, for as long as patience lasts.
 func (w *walk) until(ctx context.Context, look func() error) error {
-	deadline := time.Now().Add(patience / 2)
+	return w.within(ctx, patience/2, look)
+}
+
+// within is until with a time of its own.
+func (w *walk) within(ctx context.Context, long time.Duration, look func() error) error {
+	deadline := time.Now().Add(long)
 	for {
 		err := look()
 		var d *drift
