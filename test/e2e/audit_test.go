@@ -182,7 +182,9 @@ func TestAuditKilled(t *testing.T) {
 func TestAuditFailover(t *testing.T) {
 	t.Parallel()
 	args := []string{"--store", pgtest.Database(t), "--set", "accounts.dm_policy=everyone", "--set", "audit.file=audit.jsonl"}
-	first, second := serve(t, t.TempDir(), args...), serve(t, t.TempDir(), args...)
+	first, dir := serve(t, t.TempDir(), args...), t.TempDir()
+	sameKeys(t, first.dir, dir)
+	second := serve(t, dir, args...)
 	path := func(p *process) string { return filepath.Join(p.dir, "audit.jsonl") }
 	size := func(p *process) int64 { return must(os.Stat(path(p)))(t).Size() }
 	a := load(t, second)

@@ -208,6 +208,17 @@ func serve(t *testing.T, dir string, args ...string) *process {
 	return p
 }
 
+// sameKeys gives a data directory the keys of another one: of what was restored from it, or of
+// a server on the same database. A start takes them only where nobody else can read them.
+func sameKeys(t *testing.T, from, to string) {
+	t.Helper()
+	must(0, os.MkdirAll(filepath.Join(to, "keys"), 0o700))(t)
+	for _, e := range must(os.ReadDir(filepath.Join(from, "keys")))(t) {
+		key := must(os.ReadFile(filepath.Join(from, "keys", e.Name())))(t)
+		must(0, os.WriteFile(filepath.Join(to, "keys", e.Name()), key, 0o600))(t)
+	}
+}
+
 func (p *process) Start(t *testing.T) {
 	t.Helper()
 	p.program = launch(t, nil, append([]string{"serve", "--data", p.dir, "--http", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--listen", "tcp://127.0.0.1:0", "--set", "gateway.drain_time=0s"}, p.args...)...)

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -34,9 +33,7 @@ func TestGoneAndBackups(t *testing.T) {
 		if _, err := backup.Restore(t.Context(), repository, m, filepath.Join(dir, "node0"), backup.Options{}); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.CopyFS(filepath.Join(dir, "node0", "keys"), os.DirFS(filepath.Join(w.dir, "node0", "keys"))); err != nil {
-			t.Fatal(err)
-		}
+		sameKeys(t, filepath.Join(w.dir, "node0"), filepath.Join(dir, "node0"))
 		there := *d
 		there.w = movedAt(t, dir, "", 1, ahead)
 		return &there

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -387,9 +386,7 @@ func TestKeysOfDyingServers(t *testing.T) {
 		t.Parallel()
 		database := pgtest.Database(t)
 		p, dir := serve(t, t.TempDir(), "--store", database), t.TempDir()
-		if err := os.CopyFS(filepath.Join(dir, "keys"), os.DirFS(filepath.Join(p.dir, "keys"))); err != nil {
-			t.Fatal(err)
-		}
+		sameKeys(t, p.dir, dir)
 		other := serve(t, dir, "--store", database)
 		killed(t, p, other, func(statement string) {
 			conn := must(pgx.Connect(t.Context(), database))(t)
