@@ -351,18 +351,17 @@ func (c *tokenMintCmd) Run(ctx context.Context) error {
 		return errors.New("--lifetime must be a second or more")
 	}
 	id, made := c.User, false
-	if !strings.HasPrefix(id, "@") {
+	if strings.HasPrefix(id, "@") {
+		var err error
+		if id, _, err = (userRef{id}).find(ctx, &c.adminClient); err != nil {
+			return err
+		}
+	} else {
 		there, err := c.account(ctx, id)
 		if err != nil {
 			return err
 		}
 		made = there == nil
-	} else if u, err := c.byUsername(ctx, id[1:]); err != nil {
-		return err
-	} else if u == nil {
-		return fmt.Errorf("not_found: nobody has the username %s", id[1:])
-	} else {
-		id = u.Id
 	}
 	if made && !c.New {
 		u, err := c.byUsername(ctx, id)

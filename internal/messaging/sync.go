@@ -428,10 +428,9 @@ func (s *Service) page(ctx context.Context, u im.UserID, q im.SyncQuery, at im.P
 	if all, err = s.settleAll(ctx, u, all); err != nil {
 		return at, err
 	}
-	if all, err = s.lists(ctx, u, all); err != nil {
+	if all, err = s.lists(ctx, u, all, wanted); err != nil {
 		return at, err
 	}
-	all = slices.DeleteFunc(all, func(v view) bool { return !wanted(v.m.Conversation) })
 	for i := range all {
 		all[i].active = s.activity(&all[i].head)
 	}

@@ -33,15 +33,16 @@ func (s *Service) unwritten(ctx context.Context, marks []im.Mark, wanted func(m 
 	return views, nil
 }
 
-// lists adds to a cold list the conversations without entries in which something is set.
-func (s *Service) lists(ctx context.Context, u im.UserID, all []view) ([]view, error) {
+// lists adds to a cold list the conversations without entries that are wanted and in which
+// something is set.
+func (s *Service) lists(ctx context.Context, u im.UserID, all []view, wanted func(im.ConversationID) bool) ([]view, error) {
 	marks, err := s.markStore.UserMarks(ctx, u)
 	if err != nil {
 		return nil, err
 	}
 	more, err := s.unwritten(ctx, marks, func(m *im.Mark) bool {
 		mine := s.mine(m, m.Conversation)
-		return mine != im.MyState{Conversation: mine.Conversation, Revision: mine.Revision}
+		return wanted(m.Conversation) && mine != im.MyState{Conversation: mine.Conversation, Revision: mine.Revision}
 	})
 	return append(all, more...), err
 }
