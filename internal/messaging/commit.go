@@ -22,6 +22,8 @@ const (
 	staleAfter = 2500 * time.Millisecond
 	// unknownPatience bounds asking again for a batch whose outcome is unknown.
 	unknownPatience = 30 * time.Second
+	// manyWaiting is how many items the committer does not let wait for the settler.
+	manyWaiting = 32
 )
 
 // round is one batch on its way from the committer to the settler.
@@ -80,6 +82,7 @@ func (s *Service) commitLoop() {
 	defer close(s.rounds)
 	var buf []*item
 	for {
+		s.letSettle()
 		// Who has messages to bring and waits for a core goes first: on a busy machine a
 		// batch is 2.5 times as large by that (74 for 30 messages), at 10 % less CPU time a
 		// message. Where nobody waits it costs nothing and delays nothing.
@@ -100,6 +103,20 @@ func (s *Service) commitLoop() {
 	}
 }
 
+// letSettle waits until the settler has answered and delivered the batch before, or many
+// items wait. What comes meanwhile shares the next batch's fsync and wake-ups: at 8,000
+// messages a second 0.93 × the CPU time, with acks as soon as before. Where many wait the
+// next batch is stored while the last one is answered.
+func (s *Service) letSettle() {
+	if !s.settlerBusy.Load() || s.queue.crowded() {
+		return
+	}
+	select {
+	case s.rounds <- nil: // taken when the settler is through
+	case <-s.queue.crowd:
+	}
+}
+
 // batchLen is how many of items make the next batch, at least one.
 func batchLen(items []*item) int {
 	bytes := 0
@@ -112,8 +129,8 @@ func batchLen(items []*item) int {
 }
 
 // commit takes one batch through decide → store, and hands it to the settler. It
-// waits for the journal's append and for nothing else; what has to wait for a
-// store is held, and comes again.
+// waits for the journal's append and for no other store; what has to wait for one is
+// held, and comes again.
 func (s *Service) commit(items []*item) {
 	r := s.free.get()
 	r.turn = s.committing.Enter()
@@ -159,6 +176,7 @@ func (s *Service) commit(items []*item) {
 // handOver gives a round to the settler, if there is something to settle.
 func (s *Service) handOver(r *round) {
 	if len(r.items) > 0 {
+		s.settlerBusy.Store(true)
 		s.rounds <- r
 		return
 	}

@@ -182,15 +182,20 @@ func (s *Service) settleMarks(ctx context.Context, pairs []markPair) error {
 }
 
 // headFor is headAs for a mark at seq: if the head is known to be at least there,
-// a store in another process is not asked.
-func (s *Service) headFor(ctx context.Context, u im.UserID, c im.ConversationID, seq uint64) (im.Head, im.Membership, error) {
+// a store in another process is not asked. What is gone is not looked at: a mark may
+// be there, too.
+func (s *Service) headFor(ctx context.Context, u im.UserID, c im.ConversationID, seq uint64) (head im.Head, m im.Membership, err error) {
+	known := false
 	if s.known != nil {
-		if head, ok := s.known(c); ok && seq <= head.Seq {
-			m, err := s.members.Membership(ctx, u, c, head.Roster)
+		head, known = s.known(c)
+	}
+	if !known || seq > head.Seq {
+		if head, err = s.head(ctx, c); err != nil {
 			return head, m, err
 		}
 	}
-	return s.headAs(ctx, u, c)
+	m, err = s.members.Membership(ctx, u, c, head.Roster)
+	return head, m, err
 }
 
 // marking makes the marks of a user in a conversation take turns, from the

@@ -119,12 +119,14 @@ type queue struct {
 	closed bool
 	wake   chan struct{} // capacity 1
 	ended  chan struct{} // closed when the queue is
+	crowd  chan struct{} // capacity 1; manyWaiting items wait, or did
 }
 
 func (q *queue) init(limit int) {
 	q.max = limit
 	q.wake = make(chan struct{}, 1)
 	q.ended = make(chan struct{})
+	q.crowd = make(chan struct{}, 1)
 }
 
 // put appends an item. It refuses with a retryable error when the queue is
@@ -143,6 +145,12 @@ func (q *queue) put(it *item) error {
 	}
 	q.items = append(q.items, it)
 	q.bytes += it.bytes()
+	if len(q.items) == manyWaiting {
+		select {
+		case q.crowd <- struct{}{}:
+		default:
+		}
+	}
 	q.mu.Unlock()
 	q.signal()
 	return nil
@@ -153,6 +161,17 @@ func (q *queue) done(it *item) {
 	q.mu.Lock()
 	q.bytes -= it.bytes()
 	q.mu.Unlock()
+}
+
+// crowded tells whether many items wait for the committer. If not, crowd tells when they do.
+func (q *queue) crowded() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	select {
+	case <-q.crowd:
+	default:
+	}
+	return len(q.items) >= manyWaiting
 }
 
 // waiting tells how many items wait, held ones as well, and how many may.

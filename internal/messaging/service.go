@@ -5,13 +5,14 @@
 // conversation's:
 //
 //   - the committer (commit.go) takes what is queued, decides from RAM, and appends
-//     one batch after the other. It waits for the journal and for nothing else;
+//     one batch after the other. It waits for the journal and, while few messages come,
+//     for the settler, who waits for no store: so the next batch is larger;
 //   - what RAM cannot decide (a permission that is not cached, a new dm, an amendment, a
 //     reply, a refusal that may have been stored before) waits in its conversation,
 //     in order, while an admitter (admit.go) asks the stores, and comes again. What
 //     is refused is looked for by others than those who admit;
 //   - the settler (settle.go) answers and delivers, while the committer is at the
-//     next batch. A change that has to be applied in the directory first is applied
+//     next batch if many wait. A change that has to be applied in the directory first is applied
 //     aside: its conversation waits for it in order, the others go on.
 //
 // It does not know sockets, frames, SQL or which journal it stores in.
@@ -232,10 +233,13 @@ type Service struct {
 	held   map[im.ConversationID]*held // conversations whose items wait
 	failed error
 
-	rounds   chan *round // from the committer to the settler
-	free     rounds
-	applied  chan applied
-	settling settling // owned by the settler
+	// rounds go from the committer to the settler, who is busy from then on until they are
+	// settled. A nil one is taken when the settler is through with those before.
+	rounds      chan *round
+	settlerBusy atomic.Bool
+	free        rounds
+	applied     chan applied
+	settling    settling // owned by the settler
 
 	// storing are the batches that are not appended yet, committing those that are not
 	// delivered, moving the marks that are not told yet.

@@ -36,11 +36,16 @@ func (s *Service) settleLoop() {
 				rounds = nil
 				continue
 			}
+			if r == nil { // the committer waits for this moment
+				continue
+			}
 			s.settleRound(r)
+			s.deliverAll()
+			s.settlerBusy.Store(false)
 		case a := <-s.applied:
 			s.goOn(a)
+			s.deliverAll()
 		}
-		s.deliverAll()
 	}
 }
 
