@@ -107,6 +107,9 @@ func (r *Report) costs(line func(name, format string, args ...any)) {
 			line("delivery p50/p99", "%10.2f / %.2f ms   max %.1f", r.Delivery.P50, r.Delivery.P99, r.Delivery.Max)
 		}
 		line("of every message", "lost %d  duplicated %d  disordered %d  (sent %d, rejected %d, unanswered %d, pulled %d, pushed afterwards %d)", r.Lost, r.Duplicated, r.Disordered, r.Sent, r.Rejected, r.Unanswered, r.Pulled, r.Overtaken)
+		if r.MarksRefused > 0 {
+			line("marks", "%d refused for the time being", r.MarksRefused)
+		}
 	} else if r.Scenario == ScenarioIdle {
 		line("server CPU", "%10.2f %% of a core", r.Server.CPUPercent)
 		x := r.Silence

@@ -42,6 +42,7 @@ type stats struct {
 	Sent       uint64  `json:"sent"`
 	Acked      uint64  `json:"acked"`
 	Rejected   uint64  `json:"rejected"`
+	Refused    uint64  `json:"refused"`
 	Delivered  uint64  `json:"delivered"`
 	Pulled     uint64  `json:"pulled"`
 	Overtaken  uint64  `json:"overtaken"`
@@ -90,7 +91,7 @@ type traffic struct {
 	direct, crowd, lastMember histogram
 	round                     atomic.Pointer[round]
 
-	sent, acked, rejected, delivered, pulled, overtaken, duplicated, disordered, frames, pings, resyncs atomic.Uint64
+	sent, acked, rejected, refused, delivered, pulled, overtaken, duplicated, disordered, frames, pings, resyncs atomic.Uint64
 
 	heard, heardBytes, stormed, reacted atomic.Uint64
 	remember                            atomic.Bool // who says what keeps its seq, to edit it
@@ -298,7 +299,7 @@ func (t *traffic) lost(promised map[string][]ackedSeq) (lost uint64) {
 
 func (t *traffic) stats() *stats {
 	s := &stats{
-		Sent: t.sent.Load(), Acked: t.acked.Load(), Rejected: t.rejected.Load(), Delivered: t.delivered.Load(), Pulled: t.pulled.Load(),
+		Sent: t.sent.Load(), Acked: t.acked.Load(), Rejected: t.rejected.Load(), Refused: t.refused.Load(), Delivered: t.delivered.Load(), Pulled: t.pulled.Load(),
 		Overtaken: t.overtaken.Load(), Duplicated: t.duplicated.Load(), Disordered: t.disordered.Load(), Frames: t.frames.Load(),
 		Pings: t.pings.Load(), Resyncs: t.resyncs.Load(), CPU: processCPU().Seconds(), Switches: processSwitches(),
 		Ack: t.ack.counted(), Delivery: t.delivery.counted(),

@@ -254,6 +254,10 @@ func (u *user) on(f *wire.ServerFrame, now time.Time) {
 	case *wire.ServerFrame_SyncDelta:
 		u.onDelta(x.SyncDelta, now)
 	case *wire.ServerFrame_Error:
+		if x.Error.Action() == wire.ActionRetry { // of a mark: the next one says it, too
+			u.t.refused.Add(1)
+			return
+		}
 		u.end(fmt.Errorf("%s: %s", x.Error.Code, x.Error.Message))
 	case *wire.ServerFrame_Kick:
 		u.end(fmt.Errorf("kicked: %s", x.Kick.Error.GetCode()))
