@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from "react"
-import { useClient, useView } from "@skein-im/react"
+import { useClient, useConnection, useView } from "@skein-im/react"
 
 /*
  * What was begun and not sent, of each conversation: in this browser with every key, and on all devices of the user
@@ -11,6 +11,9 @@ const pauseMs = 1500
 const mostBytes = 4096
 
 const keyOf = (user: string, conversation: string, thread: number): string => `skein.draft.${user}.${conversation}${thread > 0 ? `.${thread}` : ""}`
+
+/** Where the draft stands that was cleared here, as the server had it, until the server knows. */
+const clearedOf = (key: string): string => `${key}.cleared`
 
 function readLocal(key: string): string | undefined {
   return localStorage.getItem(key) ?? undefined
@@ -50,7 +53,8 @@ export function useDraft(conversation: string, thread: number): Draft {
   const key = keyOf(client.user, conversation, thread)
   const own = useView(client.conversation(conversation).summary)?.mine.draft ?? ""
   const remote = thread > 0 ? "" : own
-  const [text, setText] = useState(() => readLocal(key) ?? remote)
+  const online = useConnection().state === "connected"
+  const [text, setText] = useState(() => readLocal(key) ?? (remote === readLocal(clearedOf(key)) ? "" : remote))
   /** What the server has, as far as it is known here. */
   const told = useRef(remote)
   const mine = useRef(text)
@@ -63,8 +67,12 @@ export function useDraft(conversation: string, thread: number): Draft {
     if (now === told.current || thread > 0) return
     const before = told.current
     told.current = now
-    client.conversation(conversation).setMyState({ draft: now }).catch(() => { told.current = before }) // it stays in this browser
-  }, [client, conversation, thread])
+    if (now === "") writeLocal(clearedOf(key), before) // this browser may be closed before the server knows
+    client.conversation(conversation).setMyState({ draft: now }).then(
+      () => { if (now === "") localStorage.removeItem(clearedOf(key)) },
+      () => { told.current = before }, // it stays in this browser
+    )
+  }, [client, conversation, thread, key])
 
   const set = useCallback((now: string) => {
     mine.current = now
@@ -82,14 +90,21 @@ export function useDraft(conversation: string, thread: number): Draft {
 
   useEffect(() => {
     if (remote === told.current) return
-    const untouched = mine.current === told.current && timer.current === undefined
+    const cleared = mine.current === "" && told.current === readLocal(clearedOf(key))
+    const untouched = (mine.current === told.current || cleared) && timer.current === undefined
     told.current = remote
-    if (!untouched) return
+    if (!untouched || (remote !== "" && remote === readLocal(clearedOf(key)))) return
+    localStorage.removeItem(clearedOf(key)) // another device said something since
     mine.current = remote
     setText(remote)
     if (remote === "") localStorage.removeItem(key)
     else writeLocal(key, remote)
   }, [remote, key])
+
+  // What was sent while the server could not be told: it is told now, and does not come back.
+  useEffect(() => {
+    if (online && mine.current === "" && remote !== "" && remote === told.current && remote === readLocal(clearedOf(key))) tell()
+  }, [online, remote, key, tell])
 
   useEffect(() => () => {
     if (timer.current !== undefined) tell()
