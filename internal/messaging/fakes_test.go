@@ -45,6 +45,8 @@ type fakeMembers struct {
 	// onMaySend, if set, is asked about every message: what it allows RAM knows once.
 	onMaySend func(im.UserID) error
 	allowed   map[receiptKey]int
+	// afterMaySend, if set, runs when MaySend has decided about a kind.
+	afterMaySend func(im.EntryKind)
 }
 
 func newFakeMembers() *fakeMembers {
@@ -54,13 +56,16 @@ func newFakeMembers() *fakeMembers {
 	}
 }
 
-func (f *fakeMembers) MaySend(_ context.Context, u im.UserID, c im.ConversationID, _ im.EntryKind) (uint64, error) {
+func (f *fakeMembers) MaySend(_ context.Context, u im.UserID, c im.ConversationID, kind im.EntryKind) (uint64, error) {
 	if u == "poison" {
 		panic("as it is asked to")
 	}
 	f.mu.Lock()
-	on := f.onMaySend
+	on, after := f.onMaySend, f.afterMaySend
 	f.mu.Unlock()
+	if after != nil {
+		defer after(kind)
+	}
 	if on != nil {
 		if err := on(u); err != nil {
 			return 0, err

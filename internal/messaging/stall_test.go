@@ -255,13 +255,13 @@ func TestAnOldRosterBeforeWhatWaitsForAStore(t *testing.T) {
 // for a dm the append is conditional on nothing.
 func TestABlockBeforeTheAppend(t *testing.T) {
 	w := newWorld(t)
-	w.journal.mu.Lock()
-	w.journal.onHeads = func() { // whether the dm is open is asked after the permission
-		w.members.mu.Lock()
-		w.members.deny["alice"] = im.Errorf(im.CodeNotContact, "blocked")
-		w.members.mu.Unlock()
+	w.members.afterMaySend = func(kind im.EntryKind) {
+		if kind == im.EntryMessage { // the last that is asked about a dm's message
+			w.members.mu.Lock()
+			defer w.members.mu.Unlock()
+			w.members.deny["alice"] = im.Errorf(im.CodeNotContact, "blocked")
+		}
 	}
-	w.journal.mu.Unlock()
 	_, err := w.send("alice", w.message(ab, "hi"))
 	wantCode(t, err, im.CodeNotContact)
 }
