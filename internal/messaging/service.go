@@ -232,14 +232,15 @@ type Service struct {
 	// Owned by the committer.
 	held   map[im.ConversationID]*held // conversations whose items wait
 	failed error
+	handed uint64 // rounds that the settler was given
 
-	// rounds go from the committer to the settler, who is busy from then on until they are
-	// settled. A nil one is taken when the settler is through with those before.
-	rounds      chan *round
-	settlerBusy atomic.Bool
-	free        rounds
-	applied     chan applied
-	settling    settling // owned by the settler
+	// rounds go from the committer to the settler, who has answered so many. A nil one is taken
+	// when it is through with those before.
+	rounds   chan *round
+	answered atomic.Uint64
+	free     rounds
+	applied  chan applied
+	settling settling // owned by the settler
 
 	// storing are the batches that are not appended yet, committing those that are not
 	// delivered, moving the marks that are not told yet.

@@ -41,7 +41,7 @@ func (s *Service) settleLoop() {
 			}
 			s.settleRound(r)
 			s.deliverAll()
-			s.settlerBusy.Store(false)
+			s.answered.Add(1)
 		case a := <-s.applied:
 			s.goOn(a)
 			s.deliverAll()
