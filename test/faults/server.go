@@ -169,7 +169,7 @@ func (s *server) stop(ctx context.Context) error {
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return fmt.Errorf("stop the server: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, 60*time.Second)
+	minute, cancel := context.WithTimeout(ctx, 60*time.Second)
 	defer cancel()
 	select {
 	case err := <-s.exited:
@@ -178,7 +178,11 @@ func (s *server) stop(ctx context.Context) error {
 			return fmt.Errorf("the server did not end well (%w): %s", err, s.log)
 		}
 		return nil
-	case <-ctx.Done():
+	case <-minute.Done():
+		if ctx.Err() != nil { // somebody ends the whole run
+			s.kill()
+			return context.Cause(ctx)
+		}
 		// Its stacks tell where it hangs.
 		_ = s.cmd.Process.Signal(syscall.SIGQUIT)
 		<-s.exited
