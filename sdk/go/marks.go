@@ -129,7 +129,7 @@ func (k *core) onReceipt(f *wire.Receipt) {
 	if f.User == k.meta.User {
 		if f.Read > r.Read {
 			count, known := k.countAt(cv, f.Read)
-			if !known && f.ReadCount > 0 {
+			if !known && f.ReadCount > 0 && !r.amidTimes(f.Read) {
 				count, known = f.ReadCount, true
 			}
 			k.readUpTo(cv, f.Read, count)

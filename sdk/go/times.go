@@ -74,6 +74,12 @@ func (r *ConversationRecord) startAt(seq uint64) {
 	r.Earlier[0].First = seq
 }
 
+// amidTimes tells that seq lies between two times of membership, and is not the last there:
+// the count at it says nothing of how many messages that are not the user's come behind.
+func (r *ConversationRecord) amidTimes(seq uint64) bool {
+	return r.theirs(seq, seq) == 0 && r.after(seq) != seq+1
+}
+
 // pass takes note that the read mark is at seq: what is hidden before it is
 // counted in ReadCount.
 func (r *ConversationRecord) pass(seq uint64) {

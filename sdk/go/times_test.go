@@ -335,46 +335,6 @@ func checkAddedAgain(t *testing.T, r *rig) {
 	}
 }
 
-// The read mark of another device counts right wherever it stands, also between
-// two times of membership, and a mark that this device is ahead with.
-func TestReadMarksAcrossTimes(t *testing.T) {
-	for read := uint64(1); read <= 16; read++ {
-		for _, ahead := range []bool{false, true} {
-			inBubble(t, func(t *testing.T, r *rig) {
-				r.dial()
-				for range 2 {
-					r.sayMany(grp, "bob", 3)
-					r.roster(false)
-					r.sayMany(grp, "bob", 2)
-					r.roster(true)
-				}
-				r.sayMany(grp, "bob", 2)
-				pause(time.Minute)
-				if ahead {
-					r.do(func() { r.onFrame = func(_ *fakeConn, f *wire.ClientFrame) bool { return f.GetRead() != nil } })
-					if err := r.c.Conversation(grp).MarkRead(bg, read); err != nil {
-						t.Fatal(err)
-					}
-					pause(time.Minute)
-					broadcast(r.fake, &wire.Resync{})
-					pause(time.Minute)
-					r.do(func() { r.onFrame = nil; r.markRead(grp, read) })
-				} else {
-					r.do(func() { r.markRead(grp, read) })
-					broadcast(r.fake, &wire.Receipt{Conversation: grp, User: "alice", Read: read})
-				}
-				pause(time.Second)
-				got, _ := r.c.Conversation(grp).Unread(bg)
-				eq(t, fmt.Sprint("unread, read up to ", read, ahead), got, r.unread())
-				r.restart()
-				pause(time.Minute)
-				got, _ = r.c.Conversation(grp).Unread(bg)
-				eq(t, "unread after a restart", got, r.unread())
-			})
-		}
-	}
-}
-
 // What was said between two times is no gap, however much it is; what was missed of
 // the user's own is one, and history reads it.
 func TestGapAcrossTimes(t *testing.T) {

@@ -8,7 +8,7 @@ const (
 )
 
 // operators are bugs in what keeps an operator from losing what is stored, and of how the
-// committer and the settler take turns.
+// committer and the settler take turns, and of marks between two times.
 var operators = []Mutant{
 	{
 		Name: "any-keys-are-taken", Breaks: "operations: other keys than the store was used with are refused",
@@ -59,5 +59,10 @@ var operators = []Mutant{
 		Name: "many-wait-for-the-settler", Breaks: "where many wait, the next batch is stored while the last one is delivered",
 		Hunks:   []Hunk{{messagingDir + "/queue.go", "if len(q.items) == manyWaiting {", "if len(q.items) == 2*manyWaiting {"}},
 		Package: messagingDir, Test: "TestFewWaitForTheSettler",
+	},
+	{
+		Name: "count-between-two-times", Breaks: "6.3: a mark between two times of membership says nothing of what is hidden behind it",
+		Hunks:   []Hunk{{"sdk/go/marks.go", "f.ReadCount > 0 && !r.amidTimes(f.Read) {", "f.ReadCount > 0 {"}},
+		Package: "sdk/go", Test: "TestReadMarksAcrossTimes",
 	},
 }

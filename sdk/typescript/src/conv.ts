@@ -176,6 +176,14 @@ export function startAt(r: ConversationRecord, seq: number): void {
   r.earlier = r.earlier.slice(i).map((w, at) => (at === 0 ? { ...w, first: seq } : w))
 }
 
+/**
+ * Whether seq lies between two times of membership, and is not the last there: the count at it says nothing of how many
+ * messages that are not the user's come behind.
+ */
+export function amidTimes(r: ConversationRecord, seq: number): boolean {
+  return theirs(r, seq, seq) === 0 && after(r, seq) !== seq + 1
+}
+
 /** The read mark is at seq: what is hidden before it is counted in readCount. */
 export function passWindows(r: ConversationRecord, seq: number): void {
   if (r.earlier.some((w) => w.until < seq && w.hidden > 0)) {

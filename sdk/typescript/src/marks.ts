@@ -1,5 +1,5 @@
 import { earliest, type Core } from "./core.js"
-import { before, lastIsKept, passWindows, peerOf, theirs, type Conv } from "./conv.js"
+import { amidTimes, before, lastIsKept, passWindows, peerOf, theirs, type Conv } from "./conv.js"
 import { invalid } from "./errors.js"
 import { markIsGone } from "./perish.js"
 import { pull } from "./pull.js"
@@ -93,7 +93,7 @@ export function onReceipt(k: Core, f: Receipt): void {
   const r = cv.rec
   if (f.user === k.meta.user) {
     if (f.read > r.read) {
-      const count = countAt(cv, f.read) ?? (f.readCount || undefined)
+      const count = countAt(cv, f.read) ?? (amidTimes(r, f.read) ? undefined : f.readCount || undefined)
       readUpTo(k, cv, f.read, count ?? 0)
       if (count === undefined) askCount(k, cv, f.read)
       cv.sentRead = Math.max(cv.sentRead, f.read)

@@ -50,3 +50,24 @@ test("a client that is closed tells at once what it received", { timeout: 20_000
   assert.ok(received(2) >= 0 && received(2) < s.heard.findIndex((f) => f.bye !== undefined))
   assert.ok(took < 1500, `close took ${took} ms`)
 })
+
+test("the count at a mark between two times of membership does not say what is unread", { timeout: 20_000 }, async () => {
+  const s = new Listening()
+  const id = "grp:geese"
+  for (const text of ["1", "2", "3", "4", "5", "6"]) s.store({ conversation: id, sender: "bob", content: { type: "text", text } })
+  s.more = () => ({ firstSeq: 5, earlier: [{ firstSeq: 1, untilSeq: 2, hidden: 2 }], fromSeq: 5, unread: 4, entries: s.journal.get(id)!.slice(4) })
+  const c = new Client({ url: "ws://x/ws", getToken: () => "t", store: new MemoryStore(), WebSocket: s.webSocket("ann"), device: { id: "d" } })
+  await c.connected()
+  const unread = (): number | undefined => c.conversation(id).summary.getSnapshot()?.unread
+  for (let i = 0; i < 400 && unread() !== 4; i++) await after(5)
+  assert.equal(unread(), 4)
+  const read = (seq: number): void => { for (const one of s.sockets) one.tell({ receipt: { conversation: id, user: "ann", received: seq, read: seq, readCount: seq } }) }
+  const asked = (): boolean => s.heard.some((f) => f.pull !== undefined || f.pulls !== undefined)
+  read(2) // the last of the first time
+  for (let i = 0; i < 400 && unread() !== 2; i++) await after(5)
+  assert.deepEqual([unread(), asked()], [2, false])
+  read(3) // one more that is not theirs comes behind
+  for (let i = 0; i < 400 && !asked(); i++) await after(5)
+  assert.ok(asked())
+  await c.close()
+})
