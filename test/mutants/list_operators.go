@@ -52,7 +52,7 @@ var operators = []Mutant{
 	},
 	{
 		Name: "few-do-not-wait-for-the-settler", Breaks: "while few messages wait, the next batch is taken when the last one is delivered",
-		Hunks:   []Hunk{{messagingDir + "/commit.go", "if s.handed == s.answered.Load() || s.queue.crowded() {", "if s.handed == s.settled.Load() || s.queue.crowded() || s.queue.max > 0 {"}},
+		Hunks:   []Hunk{{messagingDir + "/commit.go", "if s.handed == s.answered.Load() || s.queue.crowded() {", "if s.handed == s.answered.Load() || s.queue.crowded() || s.queue.max > 0 {"}},
 		Package: messagingDir, Test: "TestFewWaitForTheSettler",
 	},
 	{
