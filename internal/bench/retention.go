@@ -28,6 +28,29 @@ type RetentionReport struct {
 	During   Latency `json:"during_ms"`
 	P50Ratio float64 `json:"p50_ratio"`
 	P99Ratio float64 `json:"p99_ratio"`
+	// Rewrite is what it took to have the store written anew, if it was.
+	Rewrite *RewriteReport `json:"rewrite,omitempty"`
+}
+
+// RewriteReport is what it takes to have a store written anew beside the rate of before,
+// for the room of what was given up.
+type RewriteReport struct {
+	Seconds     float64 `json:"seconds"`
+	BytesBefore int64   `json:"bytes_before"`
+	BytesAfter  int64   `json:"bytes_after"`
+	During      Latency `json:"during_ms"`
+	P50Ratio    float64 `json:"p50_ratio"` // of the acks before anything left
+	P99Ratio    float64 `json:"p99_ratio"`
+}
+
+// RetentionSteps are what the one who measures does to the server.
+type RetentionSteps struct {
+	// Move sets its clock on.
+	Move func(*Server, time.Duration) error
+	// Rewrite, if there is one, has its store written anew, while messages are sent.
+	Rewrite func(context.Context, *Server) error
+	// Settle is how long the store may take to clean up behind itself.
+	Settle time.Duration
 }
 
 // How long messages are kept, how much older the first are than the others, and by how
@@ -39,9 +62,9 @@ const (
 )
 
 // Retention stores messages, the first of them hours before the others by a clock that
-// move sets on, has these leave while further ones are sent at o.Rate, and looks what the
-// store gives back. settle is how long it may take for that.
-func Retention(ctx context.Context, o Options, stored, leave int, settle time.Duration, move func(*Server, time.Duration) error, start Starter) (*Report, error) {
+// is set on, has these leave while further ones are sent at o.Rate, and looks what the
+// store gives back.
+func Retention(ctx context.Context, o Options, stored, leave int, do RetentionSteps, start Starter) (*Report, error) {
 	o.Scenario, o.Friends, o.Corpus = ScenarioRetention, 15, true
 	o.Connections &^= 15
 	if o.Connections < 16 || o.Rate <= 0 || leave < 1000 || stored < leave {
@@ -66,18 +89,18 @@ func Retention(ctx context.Context, o Options, stored, leave int, settle time.Du
 		if err := r.offer(ctx, 0.001, time.Second); err != nil {
 			return err
 		}
-		if err := move(r.s, retentionOlder); err != nil {
+		if err := do.Move(r.s, retentionOlder); err != nil {
 			return err
 		}
 		if x.Messages, err = r.fill(ctx, uint64(stored)); err != nil {
 			return err
 		}
-		return r.retain(ctx, x, settle, func() error { return move(r.s, retentionMove) })
+		return r.retain(ctx, x, do)
 	})
 }
 
 // retain measures while the first messages leave.
-func (r *run) retain(ctx context.Context, x *RetentionReport, settle time.Duration, tooOld func() error) error {
+func (r *run) retain(ctx context.Context, x *RetentionReport, do RetentionSteps) error {
 	before, after, err := r.phase(ctx, fmt.Sprintf("%g msg/s", r.o.Rate), r.o.Rate, r.o.Warmup, r.o.Duration)
 	if err != nil {
 		return err
@@ -90,9 +113,42 @@ func (r *run) retain(ctx context.Context, x *RetentionReport, settle time.Durati
 	if err != nil {
 		return err
 	}
-	if err := tooOld(); err != nil {
+	if err := do.Move(r.s, retentionMove); err != nil {
 		return err
 	}
+	if err := r.givenUp(ctx, x); err != nil {
+		return err
+	}
+	to, err := r.s.usage(ctx)
+	if err != nil {
+		return err
+	}
+	if x.BytesAfter, err = r.s.journalBytes(ctx); err != nil {
+		return err
+	}
+	meanwhile, err := r.totals(ctx, command{Do: doStats})
+	if err != nil {
+		return err
+	}
+	x.During = between(after, meanwhile)
+	x.P50Ratio, x.P99Ratio = x.During.P50/x.Before.P50, x.During.P99/x.Before.P99
+	r.measured(from, to, after, meanwhile)
+	if do.Rewrite != nil {
+		if err := r.rewrite(ctx, x, meanwhile, do.Rewrite); err != nil {
+			return err
+		}
+	}
+	if _, err := r.totals(ctx, command{Do: doRest}); err != nil {
+		return err
+	}
+	if err := r.account(ctx); err != nil {
+		return err
+	}
+	return r.settle(ctx, x, do.Settle)
+}
+
+// givenUp waits until the store has given up what is too old.
+func (r *run) givenUp(ctx context.Context, x *RetentionReport) (err error) {
 	r.o.progress("the first are too old")
 	began, first, gone := time.Now(), time.Time{}, 0.0
 	for told := time.Now(); gone < float64(x.Left); {
@@ -112,24 +168,30 @@ func (r *run) retain(ctx context.Context, x *RetentionReport, settle time.Durati
 	}
 	x.Seconds, x.WaitSeconds = time.Since(began).Seconds(), first.Sub(began).Seconds()
 	x.PerSecond = float64(x.Left) / max(x.Seconds-x.WaitSeconds, 1e-3)
-	to, err := r.s.usage(ctx)
+	return nil
+}
+
+// rewrite has the store written anew while messages are sent; before is what was
+// counted until then.
+func (r *run) rewrite(ctx context.Context, x *RetentionReport, before *stats, anew func(context.Context, *Server) error) (err error) {
+	w := &RewriteReport{BytesBefore: x.BytesAfter}
+	x.Rewrite = w
+	r.o.progress("the store is written anew")
+	began := time.Now()
+	if err := anew(ctx, r.s); err != nil {
+		return err
+	}
+	w.Seconds = time.Since(began).Seconds()
+	if w.BytesAfter, err = r.s.journalBytes(ctx); err != nil {
+		return err
+	}
+	after, err := r.totals(ctx, command{Do: doStats})
 	if err != nil {
 		return err
 	}
-	if x.BytesAfter, err = r.s.journalBytes(ctx); err != nil {
-		return err
-	}
-	meanwhile, err := r.totals(ctx, command{Do: doRest})
-	if err != nil {
-		return err
-	}
-	x.During = between(after, meanwhile)
-	x.P50Ratio, x.P99Ratio = x.During.P50/x.Before.P50, x.During.P99/x.Before.P99
-	r.measured(from, to, after, meanwhile)
-	if err := r.account(ctx); err != nil {
-		return err
-	}
-	return r.settle(ctx, x, settle)
+	w.During = between(before, after)
+	w.P50Ratio, w.P99Ratio = w.During.P50/x.Before.P50, w.During.P99/x.Before.P99
+	return nil
 }
 
 // settle waits until the store takes no less room any more.
@@ -190,4 +252,7 @@ func (r *Report) retained(line func(name, format string, args ...any)) {
 	line("left", "%10d of %d messages in %.1f s, %.1f of them until every node knew; %.0f a second", x.Left, x.Messages, x.Seconds, x.WaitSeconds, x.PerSecond)
 	line("journal on disk", "%10.1f MB before, %.1f when the last was given up, %.1f settled: %.2f", float64(x.BytesBefore)/1e6, float64(x.BytesAfter)/1e6, float64(x.BytesSettled)/1e6, float64(x.BytesSettled)/float64(max(x.BytesBefore, 1)))
 	line("acks meanwhile", "%10.2f / %.2f ms p50/p99, before %.2f / %.2f: %.2f and %.2f of that", x.During.P50, x.During.P99, x.Before.P50, x.Before.P99, x.P50Ratio, x.P99Ratio)
+	if w := x.Rewrite; w != nil {
+		line("written anew", "%10.1f s, %.1f MB before and %.1f after: %.2f; acks meanwhile %.2f / %.2f ms: %.2f and %.2f of those before", w.Seconds, float64(w.BytesBefore)/1e6, float64(w.BytesAfter)/1e6, float64(w.BytesAfter)/float64(max(w.BytesBefore, 1)), w.During.P50, w.During.P99, w.P50Ratio, w.P99Ratio)
+	}
 }

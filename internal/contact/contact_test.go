@@ -38,6 +38,7 @@ type store struct {
 	*directory.DB
 	tellHooks
 	gates     atomic.Int32
+	notes     atomic.Int32
 	afterGate func()
 	// afterUpdate, if set, is what UpdateContacts returns once it is committed.
 	afterUpdate func() error
@@ -58,6 +59,11 @@ func (s *store) Gate(ctx context.Context, from, to im.UserID) (im.DMPolicy, im.C
 		s.afterGate()
 	}
 	return policy, side, found, err
+}
+
+func (s *store) NoteWrote(ctx context.Context, from, to im.UserID) error {
+	s.notes.Add(1)
+	return s.DB.NoteWrote(ctx, from, to)
 }
 
 func newWorld(t *testing.T, users ...im.UserID) *world {
@@ -577,4 +583,26 @@ func TestMutualRequestsRace(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A first message asks the store once whether it may be written and notes once that it
+// was; another one asks nothing. It took three questions, and where many chats began at
+// once that was what the database did.
+func TestFirstMessageAsksOnce(t *testing.T) {
+	w := newWorld(t, "a")
+	if err := w.db.CreateUser(t.Context(), im.Credentials{User: im.User{ID: "b", DMPolicy: im.DMEveryone, Created: now}}); err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, w.MaySend(t.Context(), "b", "a"), im.CodeNotContact)
+	w.store.gates.Store(0)
+	for _, write := range []func(context.Context, im.UserID, im.UserID) error{w.MaySend, w.Writes, w.Writes, w.MaySend} {
+		wantCode(t, write(t.Context(), "a", "b"), "")
+		if gates := w.store.gates.Load(); gates != 1 {
+			t.Fatalf("the store was asked %d times", gates)
+		}
+	}
+	if notes := w.store.notes.Load(); notes != 1 {
+		t.Fatalf("noted %d times", notes)
+	}
+	wantCode(t, w.Writes(t.Context(), "b", "a"), "")
 }

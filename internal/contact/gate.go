@@ -19,7 +19,7 @@ func (s *Service) MaySend(ctx context.Context, from, to im.UserID) error {
 	if from == to || from == "" {
 		return im.Wrong("conversation", "is of one user; a direct chat has two")
 	}
-	_, err := s.look(ctx, from, to, false)
+	_, _, err := s.look(ctx, from, to)
 	return err
 }
 
@@ -31,15 +31,15 @@ func (s *Service) Writes(ctx context.Context, from, to im.UserID) error {
 	if from == to || from == "" {
 		return im.Wrong("conversation", "is of one user; a direct chat has two")
 	}
-	noted, err := s.look(ctx, from, to, true)
+	noted, epoch, err := s.look(ctx, from, to)
 	if err != nil || noted {
 		return err
 	}
 	if err := s.people.NoteWrote(ctx, from, to); err != nil {
 		return fmt.Errorf("note that %s wrote to %s: %w", from, to, err)
 	}
-	s.gates.forget(from, to) // they may be answered
-	_, err = s.look(ctx, from, to, true)
+	s.gates.wrote(from, to, epoch)
+	_, _, err = s.look(ctx, from, to) // asks the store if anything was forgotten meanwhile
 	return err
 }
 
@@ -56,36 +56,36 @@ func (s *Service) WritesNow(from, to im.UserID) (known bool, err error) {
 }
 
 // look decides whether a user may write to another. noted: there is nothing to be noted when
-// they do. With writes, an answer from RAM that does not know that is asked for again.
-func (s *Service) look(ctx context.Context, from, to im.UserID, writes bool) (noted bool, err error) {
+// they do, as far as is known here. The epoch is the answer's, as of gates.get.
+func (s *Service) look(ctx context.Context, from, to im.UserID) (noted bool, epoch uint64, err error) {
 	now := s.now()
 	open, noted, known, epoch := s.gates.get(from, to, now)
-	if !known || writes && open && !noted {
+	if !known {
 		policy, side, found, err := s.store.Gate(ctx, from, to)
 		if err != nil {
-			return false, fmt.Errorf("may %s write to %s: %w", from, to, err)
+			return false, 0, fmt.Errorf("may %s write to %s: %w", from, to, err)
 		}
 		if !found { // not remembered: the user may come to exist
-			return false, im.Errorf(im.CodeNotFound, "no such user")
+			return false, 0, im.Errorf(im.CodeNotFound, "no such user")
 		}
 		noted = side.State == Friend || side.Wrote
 		if from.MayBeGuest() || to.MayBeGuest() {
 			guest, share, err := s.people.GuestMay(ctx, from, to)
 			if err != nil {
-				return false, fmt.Errorf("may %s write to %s: %w", from, to, err)
+				return false, 0, fmt.Errorf("may %s write to %s: %w", from, to, err)
 			}
 			if guest {
 				open = share && !side.Blocked && policy == im.DMEveryone
 				if open { // for a while: they leave groups
 					s.gates.put(from, to, now+int64(guestOpenFor), true, epoch)
 				}
-				return true, gate(open) // guests are answered by the same rule
+				return true, epoch, gate(open) // guests are answered by the same rule
 			}
 		}
 		open = !side.Blocked && policy != im.DMNobody && (policy == im.DMEveryone || side.State == Friend || side.Answer)
 		s.remember(from, to, open, noted, now, epoch)
 	}
-	return noted, gate(open)
+	return noted, epoch, gate(open)
 }
 
 // MaySendNow is MaySend from RAM alone: known is false where the store would have to
@@ -171,8 +171,12 @@ type gates struct {
 type gateShard struct {
 	mu    sync.Mutex
 	until cache.Cache[gatePair, gateAnswer]
-	// epoch counts what was forgotten: an answer that was read before is not kept.
+	// epoch counts what was forgotten of all, and pairs of those who write, by the hash
+	// of their ids: an answer that was read before is not kept. Where thousands of chats
+	// begin in a second, each of which forgets a pair, one count for all would let hardly
+	// any answer be kept.
 	epoch uint64
+	pairs [256]uint64
 }
 
 type gatePair struct{ to, from im.UserID }
@@ -209,7 +213,16 @@ func (g *gates) get(from, to im.UserID, now int64) (open, noted, known bool, epo
 	defer s.mu.Unlock()
 	a, known := s.until.Get(k)
 	open = a.until > now
-	return open, a.noted, known && (open || a.until == closed), s.epoch
+	return open, a.noted, known && (open || a.until == closed), s.epochOf(g, from)
+}
+
+// epochOf changes whenever an answer to who writes is forgotten.
+func (s *gateShard) epochOf(g *gates, from im.UserID) uint64 {
+	return s.epoch + *s.pair(g, from)
+}
+
+func (s *gateShard) pair(g *gates, from im.UserID) *uint64 {
+	return &s.pairs[maphash.String(g.seed, string(from))%uint64(len(s.pairs))]
 }
 
 // put remembers an answer, unless something was forgotten since get.
@@ -217,7 +230,7 @@ func (g *gates) put(from, to im.UserID, until int64, noted bool, epoch uint64) {
 	s := g.shard(to)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.epoch == epoch {
+	if s.epochOf(g, from) == epoch {
 		s.until.Put(gatePair{to, from}, gateAnswer{until, noted})
 	}
 }
@@ -232,15 +245,32 @@ func (g *gates) forgetAll() {
 	}
 }
 
+// wrote takes note that a user has written to another: they may be answered, and nothing
+// is to be noted next time, unless something was forgotten since get.
+func (g *gates) wrote(from, to im.UserID, epoch uint64) {
+	g.drop(gatePair{to: from, from: to})
+	s, k := g.shard(to), gatePair{to, from}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if a, known := s.until.Get(k); known && s.epochOf(g, from) == epoch {
+		s.until.Put(k, gateAnswer{a.until, true})
+		return
+	}
+	s.until.Delete(k) // who looks next asks the store
+}
+
 // forget drops both directions of a pair.
 func (g *gates) forget(a, b im.UserID) {
-	for _, k := range [...]gatePair{{a, b}, {b, a}} {
-		s := g.shard(k.to)
-		s.mu.Lock()
-		s.epoch++
-		s.until.Delete(k)
-		s.mu.Unlock()
-	}
+	g.drop(gatePair{a, b})
+	g.drop(gatePair{b, a})
+}
+
+func (g *gates) drop(k gatePair) {
+	s := g.shard(k.to)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	*s.pair(g, k.from)++
+	s.until.Delete(k)
 }
 
 // forgetUser drops every pair that writes to a user.

@@ -52,3 +52,40 @@ func TestGatesForget(t *testing.T) {
 		t.Fatal("forgetUser")
 	}
 }
+
+// Who wrote may be answered, and is not noted again; but what was forgotten meanwhile, of
+// this pair and of no other, counts more.
+func TestGatesWrote(t *testing.T) {
+	g := newGates(64)
+	put := func(from, to im.UserID, until int64) (epoch uint64) {
+		_, _, _, epoch = g.get(from, to, 0)
+		g.put(from, to, until, false, epoch)
+		return epoch
+	}
+	noted := func(from, to im.UserID) bool { _, noted, known, _ := g.get(from, to, 0); return known && noted }
+	known := func(from, to im.UserID) bool { _, _, known, _ := g.get(from, to, 0); return known }
+
+	epoch := put("a", "b", openForEver)
+	put("b", "a", closed)
+	other := im.UserID("c")
+	for i := 0; g.shard("b").pair(g, other) == g.shard("b").pair(g, "a"); i++ {
+		other = im.UserID(fmt.Sprint("c", i))
+	}
+	g.forget(other, "b")
+	g.wrote("a", "b", epoch)
+	if !noted("a", "b") || known("b", "a") {
+		t.Fatalf("noted %v, the answer to it is known as before: %v", noted("a", "b"), known("b", "a"))
+	}
+
+	epoch = put("a", "d", openForEver)
+	g.forget("a", "d")
+	put("a", "d", openForEver) // as of after it was taken back
+	g.wrote("a", "d", epoch)
+	if known("a", "d") {
+		t.Fatal("what was taken back counts as noted")
+	}
+	g.wrote("e", "f", 0) // which is not remembered
+	if known("e", "f") {
+		t.Fatal("what nobody asked for is known")
+	}
+}

@@ -214,12 +214,9 @@ func (d *DB) Gate(ctx context.Context, from, to im.UserID) (policy im.DMPolicy, 
 // NoteWrote notes that a user wrote to another, who may answer from then on. Again it does
 // nothing, and for a user who is not there as well.
 func (d *DB) NoteWrote(ctx context.Context, from, to im.UserID) error {
-	return d.tx(ctx, func(tx *writeTx) error {
-		_, err := tx.Exec(`INSERT INTO wrote_first (user_id, peer_id)
+	return d.alone(ctx, `INSERT INTO wrote_first (user_id, peer_id)
 			SELECT a.id, b.id FROM users a, users b WHERE a.id = $1 AND b.id = $2 AND a.deleted_at = 0 AND b.deleted_at = 0
 			ON CONFLICT DO NOTHING`, from, to)
-		return err
-	})
 }
 
 // ForgetWrote takes back what NoteWrote noted, and tells whether there was anything.

@@ -134,8 +134,7 @@ func (d *DB) OpenDM(ctx context.Context, c im.ConversationID) error {
 			INSERT INTO memberships (user_id, conversation, first_seq)
 			VALUES ($2, $1, 1), ($3, $1, 1) ON CONFLICT DO NOTHING`
 	if !d.dialect.Embedded { // looking first would cost as much as the one statement that needs no look
-		_, err := d.write.ExecContext(ctx, insert, c, a, b)
-		return d.failed("write", err)
+		return d.alone(ctx, insert, c, a, b)
 	}
 	var rows int
 	err := d.queryRow(ctx, "SELECT COUNT(*) FROM memberships WHERE conversation = $1 AND user_id IN ($2, $3)", c, a, b).Scan(&rows)
@@ -143,10 +142,7 @@ func (d *DB) OpenDM(ctx context.Context, c im.ConversationID) error {
 		return d.failed("read", err)
 	}
 	defer d.moved(a, b)
-	return d.tx(ctx, func(tx *writeTx) error {
-		_, err := tx.Exec(insert, c, a, b)
-		return err
-	})
+	return d.alone(ctx, insert, c, a, b)
 }
 
 // moved forgets what is known of users' places: they, or what is promised of

@@ -76,8 +76,29 @@ func (d *DB) tx(ctx context.Context, fn func(*writeTx) error) error {
 	if d.together != nil {
 		return d.together.do(ctx, fn)
 	}
+	return retried(ctx, func() (bool, error) { return d.once(ctx, fn) })
+}
+
+// alone runs one statement that may be repeated as tx does; where the database is not in
+// this process that is one trip to it in place of three. After an error it may have been
+// done.
+func (d *DB) alone(ctx context.Context, query string, args ...any) error {
+	if d.together != nil {
+		return d.tx(ctx, func(tx *writeTx) error {
+			_, err := tx.Exec(query, args...)
+			return err
+		})
+	}
+	return retried(ctx, func() (bool, error) {
+		_, err := d.write.ExecContext(ctx, query, args...)
+		return d.again(err), d.failed("write", err)
+	})
+}
+
+// retried repeats what met another transaction.
+func retried(ctx context.Context, once func() (again bool, err error)) error {
 	for attempt := 1; ; attempt++ {
-		again, err := d.once(ctx, fn)
+		again, err := once()
 		if !again || attempt == attempts {
 			return err
 		}

@@ -134,9 +134,10 @@ type Report struct {
 	Failed  int `json:"failed"`
 	Unknown int `json:"unknown"` // never answered: 0 or 1 times in the store
 	// Unanswered counts connections' ends with a message in flight, Rejected the
-	// answers that said later.
-	Unanswered int `json:"unanswered"`
-	Rejected   int `json:"rejected"`
+	// answers that said later, and RejectedFor what they said.
+	Unanswered  int            `json:"unanswered"`
+	Rejected    int            `json:"rejected"`
+	RejectedFor map[string]int `json:"rejected_for,omitempty"`
 	// Applied counts entries over all devices, Connects connections, Started
 	// processes of clients that began again.
 	Applied  int `json:"applied"`
@@ -400,6 +401,10 @@ func (c *checker) answer(rec *Record) {
 		s.failed = rec.Code
 	case Retry:
 		c.report.Rejected++
+		if c.report.RejectedFor == nil {
+			c.report.RejectedFor = map[string]int{}
+		}
+		c.report.RejectedFor[rec.Code+": "+rec.Why]++
 	case Unknown:
 		c.report.Unanswered++
 	}

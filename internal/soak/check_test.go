@@ -232,7 +232,7 @@ func TestCleanHistory(t *testing.T) {
 	s.invoke("cid/1", grp, "refused")
 	s.rec("cid/1", Record{Kind: Failed, Conversation: grp, Hash: s.hash("cid/1", grp, "refused"), Code: "not_found"})
 	s.invoke("bob/1", dm, "late")
-	s.rec("bob/1", Record{Kind: Retry, Conversation: dm, Hash: s.hash("bob/1", dm, "late"), Code: "overloaded"})
+	s.rec("bob/1", Record{Kind: Retry, Conversation: dm, Hash: s.hash("bob/1", dm, "late"), Code: "overloaded", Why: "too much waits"})
 	late := s.store("bob/1", dm, "late")
 	s.ok("bob/1", late)
 	s.deliver(late)
@@ -269,6 +269,9 @@ func TestCleanHistory(t *testing.T) {
 	}
 	if r.Sent != 10 || r.Acked != 7 || r.Failed != 1 || r.Unknown != 2 || r.Rejected != 1 || r.Unanswered != 1 {
 		t.Errorf("counted %+v", r)
+	}
+	if want := map[string]int{"overloaded: too much waits": 1}; !maps.Equal(r.RejectedFor, want) {
+		t.Errorf("turned away: %v, want %v", r.RejectedFor, want)
 	}
 	if r.LongestNoAck <= 0 {
 		t.Error("no window without acks")

@@ -119,8 +119,10 @@ type Record struct {
 	// Since is when the request that is answered was begun, by Mono.
 	Since int64 `json:"a,omitempty"`
 	// At is the address (host:port) that a Connected is to.
-	At   string `json:"p,omitempty"`
+	At string `json:"p,omitempty"`
+	// Code is what a refusal is called, Why what it says.
 	Code string `json:"e,omitempty"`
+	Why  string `json:"y,omitempty"`
 }
 
 // Entry is an entry of a conversation as somebody read it.

@@ -123,7 +123,7 @@ func (c *rawClient) turnedAway(e *wire.SendError) {
 	m := c.outbox[i]
 	rec := Record{
 		Kind: Retry, Conversation: m.send.Conversation, ID: hex.EncodeToString(e.Id), Hash: m.hash,
-		Code: e.GetError().GetCode(), Timeline: c.timeline,
+		Code: e.GetError().GetCode(), Why: e.GetError().GetMessage(), Timeline: c.timeline,
 	}
 	switch e.GetError().Action() {
 	case wire.ActionRetry, wire.ActionReconnect:

@@ -53,7 +53,7 @@ func (r *clusterResult) verdict() error {
 	case r.Check.Returned == 0 && r.Check.Resets > 0:
 		return fmt.Errorf("%w: %d resets of a history that went on", errBroken, r.Check.Resets)
 	case r.gentle && r.Check.Rejected > 0:
-		return fmt.Errorf("%w: %d messages were turned away", errBroken, r.Check.Rejected)
+		return fmt.Errorf("%w: %d messages were turned away: %v", errBroken, r.Check.Rejected, r.Check.RejectedFor)
 	}
 	return nil
 }
@@ -117,7 +117,7 @@ func (r *clusterResult) print(w io.Writer) error {
 	row("fsync", "%v (p50)", r.Fsync.Round(time.Microsecond))
 	if c := r.Check; c != nil {
 		row("messages", "%d sent, %d acked, %d failed (%d of them wrongly), %d unknown; %d connections", c.Sent, c.Acked, c.Failed, r.Refused, c.Unknown, c.Connects)
-		row("unanswered", "%d by broken connections, %d turned away for now", c.Unanswered, c.Rejected)
+		row("unanswered", "%d by broken connections, %d turned away for now %v", c.Unanswered, c.Rejected, c.RejectedFor)
 		row("applied", "%d entries on all devices", c.Applied)
 		row("also", "%s", also(c))
 		if c.Returned > 0 {

@@ -248,7 +248,7 @@ var people = []Mutant{
 	},
 	{
 		Name: "block-overtaken-by-a-read", Breaks: "blocks: an answer that was read before a block is not kept",
-		Hunks:   []Hunk{{contactDir + "/gate.go", "\tif s.epoch == epoch {\n\t\ts.until.Put", "\tif s.epoch >= epoch {\n\t\ts.until.Put"}},
+		Hunks:   []Hunk{{contactDir + "/gate.go", "\tif s.epochOf(g, from) == epoch {", "\tif s.epochOf(g, from) >= epoch {"}},
 		Package: contactDir, Test: "TestBlockOutrunsARead",
 	},
 	{

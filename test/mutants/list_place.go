@@ -45,8 +45,18 @@ var place = []Mutant{
 	},
 	{
 		Name: "answer-from-a-stale-no", Breaks: "5.7: who was written to may answer at once",
-		Hunks:   []Hunk{{"internal/contact/gate.go", "	s.gates.forget(from, to) // they may be answered\n", ""}},
+		Hunks:   []Hunk{{"internal/contact/gate.go", "	g.drop(gatePair{to: from, from: to})\n", ""}},
 		Package: "internal/api", Test: "TestAnswerToWhoWrote",
+	},
+	{
+		Name: "noted-after-it-was-taken-back", Breaks: "5.7: what a removed contact took back is noted again by the next message",
+		Hunks:   []Hunk{{"internal/contact/gate.go", "known && s.epochOf(g, from) == epoch", "known"}},
+		Package: "internal/contact", Test: "TestGatesWrote",
+	},
+	{
+		Name: "first-message-asks-twice", Breaks: "a first message asks the store once, and notes once",
+		Hunks:   []Hunk{{"internal/contact/gate.go", "s.until.Put(k, gateAnswer{a.until, true})\n\t\treturn", "_ = a"}},
+		Package: "internal/contact", Test: "TestFirstMessageAsksOnce",
 	},
 	{
 		Name: "refused-without-a-line", Breaks: "3.20: a call for which the role is not enough has a line",

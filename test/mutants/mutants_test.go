@@ -56,12 +56,22 @@ func small(t *testing.T) string {
 		"lib.go": "package small\n\nfunc Add(a, b int) int { return a + b }\n\nfunc Ready() bool { return true }\n",
 		"lib_test.go": `package small
 
-import "testing"
+import (
+	"flag"
+	"os"
+	"testing"
+)
+
+var nofailfile = flag.Bool("rapid.nofailfile", false, "as a property test has it")
 
 func TestAdd(t *testing.T) {
-	if Add(1, 2) != 3 {
-		t.Fatal("no")
+	if Add(1, 2) == 3 {
+		return
 	}
+	if !*nofailfile {
+		os.WriteFile("failed", nil, 0o600)
+	}
+	t.Fatal("no")
 }
 
 func TestNothing(t *testing.T) {}
@@ -113,6 +123,9 @@ func TestVerdicts(t *testing.T) {
 	}
 	if b, err := os.ReadFile(filepath.Join(root, "lib.go")); err != nil || !strings.Contains(string(b), "a + b") {
 		t.Errorf("the tree was changed: %s, %v", b, err)
+	}
+	if _, err := os.Stat(filepath.Join(root, "failed")); err == nil {
+		t.Error("a property test has written what failed into the tree")
 	}
 	var out bytes.Buffer
 	if err := print(&out, results, false); err != nil || !strings.Contains(out.String(), "1 of 7 caught") {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -214,6 +215,12 @@ var errHung = errors.New("the test's time was over")
 // test runs the program where `go test` would. Its error is nil if it passed.
 func (r *runner) test(ctx context.Context, m *Mutant, bin string) (string, error) {
 	args := []string{"-test.run", m.pattern(), "-test.v", "-test.failfast", "-test.timeout", r.soon.String()}
+	const rapidKeepsNothing = "rapid.nofailfile"
+	if knows, err := mentions(bin, rapidKeepsNothing); err != nil {
+		return "", err
+	} else if knows { // or a property test would write what failed into the working tree
+		args = append(args, "-"+rapidKeepsNothing)
+	}
 	cmd := exec.CommandContext(ctx, bin, args...)
 	cmd.Dir = filepath.Join(r.root, m.Package)
 	out, err := output(cmd)
@@ -221,6 +228,12 @@ func (r *runner) test(ctx context.Context, m *Mutant, bin string) (string, error
 		err = errHung
 	}
 	return out, err
+}
+
+// mentions tells that a program has a flag of that name, or a text like it.
+func mentions(bin, flag string) (bool, error) {
+	b, err := os.ReadFile(bin)
+	return bytes.Contains(b, []byte(flag)), err
 }
 
 // output runs a command, with all that it starts in a group that ends with it.

@@ -3,7 +3,10 @@
 // the first messages are given up, what the store gives back, and what those pay who send
 // meanwhile.
 //
-//	go run ./test/retention --stored 5000000 --leave 1000000 [--postgres URL] [--json]
+//	go run ./test/retention --stored 5000000 --leave 1000000 [--postgres URL [--repack]] [--json]
+//
+// With --repack it has pg_repack write the journal's table anew then, beside the messages
+// (Debian: postgresql-15-repack), as docs/operations.md says.
 //
 // It is a program of its own, as the clock of the one that serves cannot be moved. Exit
 // codes are those of skein-lab.
@@ -16,11 +19,15 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/skein-im/skein/internal/app"
 	"github.com/skein-im/skein/internal/bench"
@@ -84,9 +91,13 @@ func measure(ctx context.Context) error {
 		duration = flag.Duration("duration", 10*time.Second, "how long acks are measured before")
 		settle   = flag.Duration("settle", 2*time.Minute, "how long the store may clean up")
 		postgres = flag.String("postgres", "", "start the server on a database of its own on this PostgreSQL server")
+		repack   = flag.Bool("repack", false, "with --postgres: then have pg_repack write the journal's table anew")
 		asJSON   = flag.Bool("json", false, "print one JSON object")
 	)
 	flag.Parse()
+	if *repack && *postgres == "" {
+		return errors.New("--repack is for --postgres")
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -104,7 +115,8 @@ func measure(ctx context.Context) error {
 		return err
 	}
 	defer clock.Close()
-	move := func(s *bench.Server, d time.Duration) error {
+	do := bench.RetentionSteps{Settle: *settle}
+	do.Move = func(s *bench.Server, d time.Duration) error {
 		if url := s.DatabaseURL(); url != "" { // first: nothing is stored before what was stored
 			if err := pgtest.MoveClock(url, clock.Ahead()+d); err != nil {
 				return err
@@ -112,11 +124,14 @@ func measure(ctx context.Context) error {
 		}
 		return clock.Move(d)
 	}
+	if *repack {
+		do.Rewrite = func(ctx context.Context, s *bench.Server) error { return rewrite(ctx, s.DatabaseURL()) }
+	}
 	o := bench.Options{
 		Transport: "ws", Codec: "pb", Lab: self, Progress: os.Stderr, Log: os.Stderr,
 		Connections: *users, Rate: *rate, Duration: *duration, Warmup: 2 * time.Second,
 	}
-	r, err := bench.Retention(ctx, o, *stored, *leave, *settle, move, func(ctx context.Context, set ...string) (*bench.Server, error) {
+	r, err := bench.Retention(ctx, o, *stored, *leave, do, func(ctx context.Context, set ...string) (*bench.Server, error) {
 		if *postgres != "" {
 			return bench.StartOnPostgres(ctx, self, *postgres, 0, os.Stderr, set...)
 		}
@@ -136,4 +151,28 @@ func measure(ctx context.Context) error {
 		return errors.Join(err, errors.New(broken))
 	}
 	return err
+}
+
+// rewrite has the journal's table written anew as docs/operations.md says.
+func rewrite(ctx context.Context, database string) error {
+	c, err := pgx.ParseConfig(database)
+	if err != nil {
+		return err
+	}
+	conn, err := pgx.ConnectConfig(ctx, c)
+	if err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, "CREATE EXTENSION IF NOT EXISTS pg_repack")
+	if err := errors.Join(err, conn.Close(ctx)); err != nil {
+		return err
+	}
+	program := "pg_repack"
+	if there, _ := filepath.Glob("/usr/lib/postgresql/*/bin/pg_repack"); len(there) > 0 {
+		program = there[len(there)-1]
+	}
+	cmd := exec.CommandContext(ctx, program, "--host", c.Host, "--port", strconv.Itoa(int(c.Port)), "--username", c.User, "--dbname", c.Database,
+		"--table", "journal_entries", "--no-order", "--no-kill-backend")
+	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+	return cmd.Run()
 }
