@@ -124,6 +124,8 @@ type stream struct {
 	refused bool
 	first   [16]byte
 	retry   time.Time
+	// pullAgain is when a pull that was refused for now is due again.
+	pullAgain time.Time
 }
 
 // verdict is what is wrong with an entry that came. Nothing is with one that was

@@ -101,8 +101,9 @@ type Report struct {
 	// answer when the run ended.
 	Rejected   uint64 `json:"rejected"`
 	Unanswered uint64 `json:"unanswered"`
-	// MarksRefused were refused with a retryable code; a later mark says what they did.
-	MarksRefused uint64 `json:"marks_refused,omitempty"`
+	// RefusedForNow are the marks and pulls that were refused with a retryable code: a
+	// later mark says what they did, a pull is repeated.
+	RefusedForNow uint64 `json:"refused_for_now,omitempty"`
 	// Pulled of the delivered came by a pull, after a gap or a beacon, not by a push;
 	// Overtaken of these were pushed afterwards all the same, which a client ignores
 	// (SPEC §6.1) and which costs traffic only.

@@ -268,7 +268,7 @@ func (r *run) account(ctx context.Context) error {
 	}
 	x := r.r
 	x.Lost, x.Duplicated, x.Disordered = final.Lost, final.Duplicated, final.Disordered
-	x.MarksRefused = final.Refused
+	x.RefusedForNow = final.Refused
 	x.Rejected, x.Unanswered, x.Pulled, x.Overtaken = final.Rejected, final.Unanswered, final.Pulled, final.Overtaken
 	return nil
 }

@@ -107,8 +107,8 @@ func (r *Report) costs(line func(name, format string, args ...any)) {
 			line("delivery p50/p99", "%10.2f / %.2f ms   max %.1f", r.Delivery.P50, r.Delivery.P99, r.Delivery.Max)
 		}
 		line("of every message", "lost %d  duplicated %d  disordered %d  (sent %d, rejected %d, unanswered %d, pulled %d, pushed afterwards %d)", r.Lost, r.Duplicated, r.Disordered, r.Sent, r.Rejected, r.Unanswered, r.Pulled, r.Overtaken)
-		if r.MarksRefused > 0 {
-			line("marks", "%d refused for the time being", r.MarksRefused)
+		if r.RefusedForNow > 0 {
+			line("marks and pulls", "%d refused for the time being", r.RefusedForNow)
 		}
 	} else if r.Scenario == ScenarioIdle {
 		line("server CPU", "%10.2f %% of a core", r.Server.CPUPercent)

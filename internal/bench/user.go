@@ -53,6 +53,7 @@ type user struct {
 	again   time.Time   // when what may not go yet is tried again, zero: not by the clock
 	marked  []*stream   // streams with a mark to send
 	waiting time.Time   // when marked is sent at the latest; zero: no mark waits
+	refused []*stream   // streams whose pull was refused for now
 	blocked bool        // the socket takes no more
 	over    bool        // the connection has ended
 	alive   alive
@@ -404,7 +405,14 @@ func (u *user) pull(s *stream) {
 
 func (u *user) onRange(r *wire.Range, now time.Time) {
 	s := u.streams[r.Conversation]
-	if s == nil || r.Error != nil {
+	switch {
+	case s != nil && r.Error != nil && r.Error.Action() == wire.ActionRetry:
+		u.t.refused.Add(1)
+		s.pullAgain = now.Add(max(r.Error.RetryAfter(), 100*time.Millisecond))
+		u.refused = append(u.refused, s)
+		u.t.times.add(u, s.pullAgain, (*user).pullsDue)
+		return
+	case s == nil || r.Error != nil:
 		u.end(fmt.Errorf("pull of %q: %v", r.Conversation, r.Error.GetCode()))
 		return
 	}
@@ -418,6 +426,21 @@ func (u *user) onRange(r *wire.Range, now time.Time) {
 	}
 	if s.gap() || r.Head >= s.next {
 		u.pull(s)
+	}
+}
+
+// pullsDue pulls again what was refused for the time being.
+func (u *user) pullsDue(now time.Time) {
+	u.refused = slices.DeleteFunc(u.refused, func(s *stream) bool {
+		if s.pullAgain.After(now) {
+			return false
+		}
+		s.pulling = false
+		u.pull(s)
+		return true
+	})
+	if len(u.out) > 0 {
+		u.write(now)
 	}
 }
 

@@ -181,6 +181,35 @@ func TestDigestPings(t *testing.T) {
 	}
 }
 
+// A pull that is refused for now is repeated when the server wants to hear of it; one
+// that is refused for good ends the run.
+func TestRefusedPulls(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, &login{idle: 30 * time.Second})
+	r.push(3)
+	r.answer(r.now)
+	if got := r.told(); len(got) == 0 || got[0].GetPull() == nil {
+		t.Fatalf("after a gap the client says %v", got)
+	}
+	refuse := func(code wire.Code) {
+		r.hear(wire.NewServerFrame(&wire.Range{Conversation: "dm:a:b", Error: &wire.Error{Code: string(code), RetryAfterMs: 400}}))
+	}
+	refuse(wire.CodeUnavailable)
+	r.now = r.now.Add(300 * time.Millisecond)
+	r.pullsDue(r.now)
+	if got := r.told(); len(got) > 0 {
+		t.Errorf("it is too early, and the client says %v", got)
+	}
+	r.now = r.now.Add(200 * time.Millisecond)
+	r.pullsDue(r.now)
+	if got := r.told(); len(got) == 0 || got[0].GetPull().GetFrom() != 1 {
+		t.Fatalf("when it is time the client says %v", got)
+	}
+	if n := r.user.t.refused.Load(); n != 1 {
+		t.Errorf("%d were refused", n)
+	}
+}
+
 // A refused message is waited for with all that is under way, then the next one
 // takes its place, not before the server wants to hear of it.
 func TestRefusedMessages(t *testing.T) {
