@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"path/filepath"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // RetentionReport is what it takes when messages leave that are not to be kept any more.
@@ -213,11 +215,16 @@ func (r *run) settle(ctx context.Context, x *RetentionReport, most time.Duration
 	return nil
 }
 
-// journalBytes is what the journal takes on disk: of the database all of it, in which the
-// directory is small.
+// journalBytes is what the journal takes on disk: of a database its tables with their
+// indexes, without what search keeps beside them.
 func (s *Server) journalBytes(ctx context.Context) (n int64, err error) {
 	if s.database != nil {
-		return n, s.database.admin.QueryRow(ctx, "SELECT coalesce(pg_database_size(datname), 0) FROM pg_database WHERE datname = $1", s.database.name).Scan(&n)
+		c, err := pgx.Connect(ctx, s.database.url)
+		if err != nil {
+			return 0, err
+		}
+		err = c.QueryRow(ctx, `SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class WHERE relkind = 'r' AND relname LIKE 'journal\_%'`).Scan(&n)
+		return n, errors.Join(err, c.Close(ctx))
 	}
 	err = filepath.WalkDir(filepath.Join(s.data, "journal"), func(_ string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
