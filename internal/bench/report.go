@@ -91,10 +91,13 @@ type Report struct {
 	Settings    Options `json:"settings"`
 	Connections int     `json:"connections"`
 
-	Sent       uint64 `json:"sent"`
-	Acked      uint64 `json:"acked"`
-	Delivered  uint64 `json:"delivered"`
-	Lost       uint64 `json:"lost"`
+	Sent      uint64 `json:"sent"`
+	Acked     uint64 `json:"acked"`
+	Delivered uint64 `json:"delivered"`
+	Lost      uint64 `json:"lost"`
+	// Late came when the members compared heads with the server, up to a minute after
+	// the last message, not by themselves.
+	Late       uint64 `json:"late,omitempty"`
 	Duplicated uint64 `json:"duplicated"`
 	Disordered uint64 `json:"disordered"`
 	// Rejected were refused with a retryable code before an ack; Unanswered had no

@@ -156,7 +156,7 @@ func (r *run) totals(ctx context.Context, c command) (*stats, error) {
 		for _, x := range []struct{ to, from *uint64 }{
 			{&sum.Sent, &s.Sent}, {&sum.Acked, &s.Acked}, {&sum.Rejected, &s.Rejected}, {&sum.Delivered, &s.Delivered},
 			{&sum.Pulled, &s.Pulled}, {&sum.Refused, &s.Refused}, {&sum.Overtaken, &s.Overtaken}, {&sum.Duplicated, &s.Duplicated}, {&sum.Disordered, &s.Disordered},
-			{&sum.Unanswered, &s.Unanswered}, {&sum.Lost, &s.Lost}, {&sum.Frames, &s.Frames}, {&sum.Pings, &s.Pings},
+			{&sum.Unanswered, &s.Unanswered}, {&sum.Lost, &s.Lost}, {&sum.Late, &s.Late}, {&sum.Frames, &s.Frames}, {&sum.Pings, &s.Pings},
 			{&sum.Heard, &s.Heard}, {&sum.HeardBytes, &s.HeardBytes}, {&sum.Stormed, &s.Stormed}, {&sum.Reacted, &s.Reacted}, {&sum.Resyncs, &s.Resyncs},
 		} {
 			*x.to += *x.from
@@ -268,7 +268,7 @@ func (r *run) account(ctx context.Context) error {
 	}
 	x := r.r
 	x.Lost, x.Duplicated, x.Disordered = final.Lost, final.Duplicated, final.Disordered
-	x.RefusedForNow = final.Refused
+	x.RefusedForNow, x.Late = final.Refused, final.Late
 	x.Rejected, x.Unanswered, x.Pulled, x.Overtaken = final.Rejected, final.Unanswered, final.Pulled, final.Overtaken
 	return nil
 }

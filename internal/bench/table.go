@@ -107,6 +107,9 @@ func (r *Report) costs(line func(name, format string, args ...any)) {
 			line("delivery p50/p99", "%10.2f / %.2f ms   max %.1f", r.Delivery.P50, r.Delivery.P99, r.Delivery.Max)
 		}
 		line("of every message", "lost %d  duplicated %d  disordered %d  (sent %d, rejected %d, unanswered %d, pulled %d, pushed afterwards %d)", r.Lost, r.Duplicated, r.Disordered, r.Sent, r.Rejected, r.Unanswered, r.Pulled, r.Overtaken)
+		if r.Late > 0 {
+			line("late", "%d came by comparing heads, when all was over", r.Late)
+		}
 		if r.RefusedForNow > 0 {
 			line("marks and pulls", "%d refused for the time being", r.RefusedForNow)
 		}

@@ -50,6 +50,7 @@ type stats struct {
 	Disordered uint64  `json:"disordered"`
 	Unanswered uint64  `json:"unanswered"`
 	Lost       uint64  `json:"lost"`
+	Late       uint64  `json:"late"`
 	Frames     uint64  `json:"frames"`
 	Heard      uint64  `json:"heard"` // frames that members of groups got, and their bytes
 	HeardBytes uint64  `json:"heard_bytes"`
@@ -274,6 +275,22 @@ func (t *traffic) unanswered() (n uint64) {
 		u.mu.Unlock()
 	}
 	return n
+}
+
+// repaired counts what is lost, once everybody had the time to compare heads with the
+// server, by which a device comes to have what nobody pushed (SPEC §7.4), and what came
+// in that time only.
+func (t *traffic) repaired(ctx context.Context, promised map[string][]ackedSeq) (late, lost uint64) {
+	missed := t.lost(promised)
+	lost = missed
+	patience := time.Duration(0)
+	for _, u := range t.users {
+		patience = max(patience, 5*u.alive.idle/2) // the longest between two comparisons is twice that
+	}
+	for end := time.Now().Add(patience); lost > 0 && time.Now().Before(end) && ctx.Err() == nil; lost = t.lost(promised) {
+		time.Sleep(100 * time.Millisecond)
+	}
+	return missed - min(missed, lost), lost
 }
 
 // lost counts promised messages that a connected member does not have.

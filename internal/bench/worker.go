@@ -114,8 +114,9 @@ func (l *local) drive(ctx context.Context, c command) (*answer, error) {
 	case doStop:
 		return &answer{Promised: t.stop()}, nil
 	case doLost:
+		late, lost := t.repaired(ctx, c.Promised)
 		s := t.stats()
-		s.Lost = t.lost(c.Promised)
+		s.Late, s.Lost = late, lost
 		return &answer{Stats: s}, nil
 	case doStorm:
 		t.storm(c.What)

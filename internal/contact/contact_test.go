@@ -37,9 +37,11 @@ type world struct {
 type store struct {
 	*directory.DB
 	tellHooks
-	gates     atomic.Int32
-	notes     atomic.Int32
-	afterGate func()
+	gates atomic.Int32
+	notes atomic.Int32
+	// beforeNote, if set, is what happens before somebody is noted to have written.
+	beforeNote func()
+	afterGate  func()
 	// afterUpdate, if set, is what UpdateContacts returns once it is committed.
 	afterUpdate func() error
 }
@@ -63,6 +65,9 @@ func (s *store) Gate(ctx context.Context, from, to im.UserID) (im.DMPolicy, im.C
 
 func (s *store) NoteWrote(ctx context.Context, from, to im.UserID) error {
 	s.notes.Add(1)
+	if s.beforeNote != nil {
+		s.beforeNote()
+	}
 	return s.DB.NoteWrote(ctx, from, to)
 }
 
@@ -605,4 +610,20 @@ func TestFirstMessageAsksOnce(t *testing.T) {
 		t.Fatalf("noted %d times", notes)
 	}
 	wantCode(t, w.Writes(t.Context(), "b", "a"), "")
+}
+
+// Who is blocked while it is noted that they write is refused.
+func TestBlockOutrunsANote(t *testing.T) {
+	w := newWorld(t, "a")
+	if err := w.db.CreateUser(t.Context(), im.Credentials{User: im.User{ID: "b", DMPolicy: im.DMEveryone, Created: now}}); err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, w.MaySend(t.Context(), "a", "b"), "")
+	w.store.beforeNote = func() {
+		w.store.beforeNote = nil
+		if err := w.do("b blocks a"); err != nil {
+			t.Error(err)
+		}
+	}
+	wantCode(t, w.Writes(t.Context(), "a", "b"), im.CodeNotContact)
 }

@@ -19,7 +19,7 @@ func (s *Service) MaySend(ctx context.Context, from, to im.UserID) error {
 	if from == to || from == "" {
 		return im.Wrong("conversation", "is of one user; a direct chat has two")
 	}
-	_, _, err := s.look(ctx, from, to)
+	_, _, err := s.look(ctx, from, to, 0)
 	return err
 }
 
@@ -31,7 +31,7 @@ func (s *Service) Writes(ctx context.Context, from, to im.UserID) error {
 	if from == to || from == "" {
 		return im.Wrong("conversation", "is of one user; a direct chat has two")
 	}
-	noted, epoch, err := s.look(ctx, from, to)
+	noted, epoch, err := s.look(ctx, from, to, firstFresh)
 	if err != nil || noted {
 		return err
 	}
@@ -39,27 +39,38 @@ func (s *Service) Writes(ctx context.Context, from, to im.UserID) error {
 		return fmt.Errorf("note that %s wrote to %s: %w", from, to, err)
 	}
 	s.gates.wrote(from, to, epoch)
-	_, _, err = s.look(ctx, from, to) // asks the store if anything was forgotten meanwhile
+	_, _, err = s.look(ctx, from, to, 0) // asks the store if anything was forgotten meanwhile
 	return err
 }
+
+// firstFresh is how old the answer may be by which a first message is stored where other
+// processes change the same store: one that is cut off from their news for longer than that
+// asks. Later messages go by answers of OpenFor.
+const firstFresh = time.Second
 
 // WritesNow is Writes from RAM alone, as MaySendNow.
 func (s *Service) WritesNow(from, to im.UserID) (known bool, err error) {
 	if from == to || from == "" {
 		return false, nil
 	}
-	open, noted, known, _ := s.gates.get(from, to, s.now())
-	if !known || open && !noted {
+	now := s.now()
+	a, known, _ := s.gates.get(from, to, now)
+	if !known || a.open(now) && !a.noted {
 		return false, nil
 	}
-	return true, gate(open)
+	return true, gate(a.open(now))
 }
 
 // look decides whether a user may write to another. noted: there is nothing to be noted when
-// they do, as far as is known here. The epoch is the answer's, as of gates.get.
-func (s *Service) look(ctx context.Context, from, to im.UserID) (noted bool, epoch uint64, err error) {
+// they do, as far as is known here. A yes without that may be so old, 0: as old as any. The
+// epoch is the answer's, as of gates.get.
+func (s *Service) look(ctx context.Context, from, to im.UserID, old time.Duration) (noted bool, epoch uint64, err error) {
 	now := s.now()
-	open, noted, known, epoch := s.gates.get(from, to, now)
+	a, known, epoch := s.gates.get(from, to, now)
+	open, noted := a.open(now), a.noted
+	if old > 0 && s.o.Shared && open && !noted && now-(a.until-int64(s.o.OpenFor)) > int64(old) {
+		known = false
+	}
 	if !known {
 		policy, side, found, err := s.store.Gate(ctx, from, to)
 		if err != nil {
@@ -94,11 +105,12 @@ func (s *Service) MaySendNow(from, to im.UserID) (known bool, err error) {
 	if from == to || from == "" {
 		return false, nil
 	}
-	open, _, known, _ := s.gates.get(from, to, s.now())
+	now := s.now()
+	a, known, _ := s.gates.get(from, to, now)
 	if !known {
 		return false, nil
 	}
-	return true, gate(open)
+	return true, gate(a.open(now))
 }
 
 func gate(open bool) error {
@@ -188,6 +200,8 @@ type gateAnswer struct {
 	noted bool
 }
 
+func (a gateAnswer) open(now int64) bool { return a.until > now }
+
 // What a shard keeps besides times.
 const (
 	closed      = math.MinInt64
@@ -207,13 +221,12 @@ func (g *gates) shard(to im.UserID) *gateShard {
 }
 
 // get returns the remembered answer if it is good still, or the epoch to give to put.
-func (g *gates) get(from, to im.UserID, now int64) (open, noted, known bool, epoch uint64) {
+func (g *gates) get(from, to im.UserID, now int64) (a gateAnswer, known bool, epoch uint64) {
 	s, k := g.shard(to), gatePair{to, from}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a, known := s.until.Get(k)
-	open = a.until > now
-	return open, a.noted, known && (open || a.until == closed), s.epochOf(g, from)
+	a, known = s.until.Get(k)
+	return a, known && (a.open(now) || a.until == closed), s.epochOf(g, from)
 }
 
 // epochOf changes whenever an answer to who writes is forgotten.
@@ -245,14 +258,18 @@ func (g *gates) forgetAll() {
 	}
 }
 
-// wrote takes note that a user has written to another: they may be answered, and nothing
-// is to be noted next time, unless something was forgotten since get.
+// wrote takes note that a user has written to another: nothing is to be noted next time,
+// unless something was forgotten since get, and they may be answered.
 func (g *gates) wrote(from, to im.UserID, epoch uint64) {
-	g.drop(gatePair{to: from, from: to})
-	s, k := g.shard(to), gatePair{to, from}
+	g.note(gatePair{to, from}, epoch)
+	g.drop(gatePair{to: from, from: to}) // after it: both pairs may have one count
+}
+
+func (g *gates) note(k gatePair, epoch uint64) {
+	s := g.shard(k.to)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if a, known := s.until.Get(k); known && s.epochOf(g, from) == epoch {
+	if a, known := s.until.Get(k); known && s.epochOf(g, k.from) == epoch {
 		s.until.Put(k, gateAnswer{a.until, true})
 		return
 	}
@@ -273,11 +290,16 @@ func (g *gates) drop(k gatePair) {
 	s.until.Delete(k)
 }
 
-// forgetUser drops every pair that writes to a user.
-func (g *gates) forgetUser(to im.UserID) {
-	s := g.shard(to)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.epoch++
-	s.until.DeleteFunc(func(k gatePair, _ gateAnswer) bool { return k.to == to })
+// forgetUser drops every pair that a user is of: whose policy changed, or who is deleted.
+func (g *gates) forgetUser(user im.UserID) {
+	for i := range g.shards {
+		s := &g.shards[i]
+		s.mu.Lock()
+		*s.pair(g, user)++
+		if s == g.shard(user) {
+			s.epoch++
+		}
+		s.until.DeleteFunc(func(k gatePair, _ gateAnswer) bool { return k.to == user || k.from == user })
+		s.mu.Unlock()
+	}
 }

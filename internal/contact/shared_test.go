@@ -144,3 +144,19 @@ func TestTextWithNUL(t *testing.T) {
 	wantCode(t, err, im.CodeInvalidArgument)
 	wantCode(t, p.SetRemark(t.Context(), actor("a"), "b", "\x00"), im.CodeInvalidArgument)
 }
+
+// A process that has no news of the others stores no first message by what it knew more
+// than a second ago.
+func TestFirstMessageWithoutNews(t *testing.T) {
+	p := newProcesses(t, "a")
+	if err := p.db.CreateUser(t.Context(), im.Credentials{User: im.User{ID: "b", DMPolicy: im.DMEveryone, Created: now}}); err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, p.second.MaySend(t.Context(), "a", "b"), "")
+	p.steps("b blocks a") // of which the second hears nothing
+	p.clock = p.clock.Add(1100 * time.Millisecond)
+	wantCode(t, p.second.Writes(t.Context(), "a", "b"), im.CodeNotContact)
+	if notes := p.store.notes.Load(); notes != 0 {
+		t.Errorf("noted %d times", notes)
+	}
+}

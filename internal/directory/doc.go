@@ -31,7 +31,8 @@
 //   - a write is all or nothing: all of it is durable when the method returns
 //     nil, none of it otherwise, whatever happens to the caller's context and to
 //     those who share its commit; an error with the code unknown tells that it
-//     may be either, and then only looking helps;
+//     may be either, and then only looking helps. NoteWrote and OpenDM, which do the
+//     same again as once, may have been done after any error;
 //   - with several writers nothing depends on who else writes: what is decided on
 //     is locked before it is read, a group's row before its promise and its
 //     members, a user's before their sessions;

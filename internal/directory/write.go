@@ -79,9 +79,10 @@ func (d *DB) tx(ctx context.Context, fn func(*writeTx) error) error {
 	return retried(ctx, func() (bool, error) { return d.once(ctx, fn) })
 }
 
-// alone runs one statement that may be repeated as tx does; where the database is not in
-// this process that is one trip to it in place of three. After an error it may have been
-// done.
+// alone runs one statement as tx does; where the database is not in this process that is
+// one trip to it in place of three. After any error it may have been done, or be done yet
+// when the connection broke while it waited for a lock: it is for what may be repeated, and
+// does no harm when it comes late.
 func (d *DB) alone(ctx context.Context, query string, args ...any) error {
 	if d.together != nil {
 		return d.tx(ctx, func(tx *writeTx) error {
@@ -90,9 +91,26 @@ func (d *DB) alone(ctx context.Context, query string, args ...any) error {
 		})
 	}
 	return retried(ctx, func() (bool, error) {
-		_, err := d.write.ExecContext(ctx, query, args...)
+		conn, err := d.write.Conn(ctx)
+		if err != nil {
+			return false, d.failed("connect", err)
+		}
+		defer conn.Close() // gives it back to the pool
+		inside, cancel := statements(ctx)
+		defer cancel()
+		_, err = conn.ExecContext(inside, query, args...)
 		return d.again(err), d.failed("write", err)
 	})
+}
+
+// statements is a context for statements: one who goes away in the middle of one would
+// take the connection along; a statement ends by itself, soon.
+func statements(ctx context.Context) (context.Context, context.CancelFunc) {
+	inside := context.WithoutCancel(ctx)
+	if end, ok := ctx.Deadline(); ok {
+		return context.WithDeadline(inside, end)
+	}
+	return inside, func() {}
 }
 
 // retried repeats what met another transaction.
@@ -127,21 +145,15 @@ func (d *DB) once(ctx context.Context, fn func(*writeTx) error) (again bool, err
 		return false, d.failed("connect", err)
 	}
 	defer conn.Close() // gives it back to the pool
-	// One who goes away in the middle of a statement would take the connection
-	// along; a statement ends by itself, soon.
 	inside := context.WithoutCancel(ctx)
 	t, err := conn.BeginTx(inside, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 	if err != nil {
 		return d.again(err), d.failed("begin", err)
 	}
 	defer t.Rollback() // after a commit this does nothing; it is here for errors and panics
-	statements := inside
-	if end, ok := ctx.Deadline(); ok {
-		var cancel context.CancelFunc
-		statements, cancel = context.WithDeadline(inside, end)
-		defer cancel()
-	}
-	if err := fn(&writeTx{ctx: statements, conn: t, prepared: unprepared, place: d.dialect.Place}); err != nil {
+	bounded, cancel := statements(ctx)
+	defer cancel()
+	if err := fn(&writeTx{ctx: bounded, conn: t, prepared: unprepared, place: d.dialect.Place}); err != nil {
 		return d.again(err), d.failed("write", err)
 	}
 	err = t.Commit()

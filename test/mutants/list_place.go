@@ -45,17 +45,27 @@ var place = []Mutant{
 	},
 	{
 		Name: "answer-from-a-stale-no", Breaks: "5.7: who was written to may answer at once",
-		Hunks:   []Hunk{{"internal/contact/gate.go", "	g.drop(gatePair{to: from, from: to})\n", ""}},
+		Hunks:   []Hunk{{"internal/contact/gate.go", "	g.drop(gatePair{to: from, from: to}) // after it: both pairs may have one count\n", ""}},
 		Package: "internal/api", Test: "TestAnswerToWhoWrote",
 	},
 	{
 		Name: "noted-after-it-was-taken-back", Breaks: "5.7: what a removed contact took back is noted again by the next message",
-		Hunks:   []Hunk{{"internal/contact/gate.go", "known && s.epochOf(g, from) == epoch", "known"}},
+		Hunks:   []Hunk{{"internal/contact/gate.go", "known && s.epochOf(g, k.from) == epoch", "known"}},
 		Package: "internal/contact", Test: "TestGatesWrote",
 	},
 	{
+		Name: "blocked-while-noted", Breaks: "5.7: who is blocked while it is noted that they write is refused",
+		Hunks:   []Hunk{{"internal/contact/gate.go", "	_, _, err = s.look(ctx, from, to, 0) // asks the store if anything was forgotten meanwhile\n	return err", "	return nil"}},
+		Package: "internal/contact", Test: "TestBlockOutrunsANote",
+	},
+	{
+		Name: "first-message-by-old-news", Breaks: "5.7: a node without news asks the store before a first message",
+		Hunks:   []Hunk{{"internal/contact/gate.go", "s.look(ctx, from, to, firstFresh)", "s.look(ctx, from, to, 0)"}},
+		Package: "internal/contact", Test: "TestFirstMessageWithoutNews",
+	},
+	{
 		Name: "first-message-asks-twice", Breaks: "a first message asks the store once, and notes once",
-		Hunks:   []Hunk{{"internal/contact/gate.go", "s.until.Put(k, gateAnswer{a.until, true})\n\t\treturn", "_ = a"}},
+		Hunks:   []Hunk{{"internal/contact/gate.go", "\t\ts.until.Put(k, gateAnswer{a.until, true})\n\t\treturn\n", "\t\t_ = a\n"}},
 		Package: "internal/contact", Test: "TestFirstMessageAsksOnce",
 	},
 	{

@@ -12,7 +12,8 @@
 //     back on every connection before it is used;
 //   - a server that is away, or does not answer, fails a call within a bounded
 //     time, and is used again when it is back, without anybody's doing;
-//   - a commit whose answer did not come is told as such, and never repeated here.
+//   - a commit whose answer did not come is told as such, and never repeated here;
+//     but for statements of their own that do the same again as once (NoteWrote, OpenDM).
 package postgres
 
 import (
