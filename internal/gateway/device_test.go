@@ -166,6 +166,26 @@ func TestManyConnectionsOfADeviceAtOnce(t *testing.T) {
 	}
 }
 
+// Who arrives waits for another connection of the same user that is about to: between
+// making room and taking it is nothing that a test could stop at, so it holds the turn.
+func TestArrivalsTakeTurns(t *testing.T) {
+	w := newWorld(t)
+	done := w.g.users.Arriving("ann")
+	p := w.dial(wire.Protobuf())
+	go p.send(hello("ann", "d1", phone))
+	for end := time.Now().Add(100 * time.Millisecond); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if len(w.g.users.Of("ann")) > 0 {
+			t.Fatal("it has not waited")
+		}
+	}
+	done()
+	for end := time.Now().Add(patience()); len(w.g.users.Of("ann")) == 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it waits for nobody")
+		}
+	}
+}
+
 // A connection that is half open, nothing is taken and nothing comes, does not
 // disturb the device's new one, and is found by its silence.
 func TestAHalfOpenConnectionDisturbsNobody(t *testing.T) {

@@ -28,7 +28,7 @@ var gateways = []Mutant{
 	{
 		Name: "arrivals-side-by-side", Breaks: "a device's connections are bounded, also when many come at once",
 		Hunks:   []Hunk{{gatewayDir + "/hello.go", "\tdefer s.g.users.Arriving(s.Actor.User)()\n", ""}},
-		Package: gatewayDir, Test: "TestManyConnectionsOfADeviceAtOnce",
+		Package: gatewayDir, Test: "TestArrivalsTakeTurns",
 	},
 	{
 		Name: "gap-not-noticed", Breaks: "5: a gateway that missed an entry of a group repairs it",

@@ -19,15 +19,11 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/skein-im/skein/internal/app"
 	"github.com/skein-im/skein/internal/bench"
@@ -125,7 +121,7 @@ func measure(ctx context.Context) error {
 		return clock.Move(d)
 	}
 	if *repack {
-		do.Rewrite = func(ctx context.Context, s *bench.Server) error { return rewrite(ctx, s.DatabaseURL()) }
+		do.Rewrite = func(ctx context.Context, s *bench.Server) error { return bench.Repack(ctx, s.DatabaseURL()) }
 	}
 	o := bench.Options{
 		Transport: "ws", Codec: "pb", Lab: self, Progress: os.Stderr, Log: os.Stderr,
@@ -151,28 +147,4 @@ func measure(ctx context.Context) error {
 		return errors.Join(err, errors.New(broken))
 	}
 	return err
-}
-
-// rewrite has the journal's table written anew as docs/operations.md says.
-func rewrite(ctx context.Context, database string) error {
-	c, err := pgx.ParseConfig(database)
-	if err != nil {
-		return err
-	}
-	conn, err := pgx.ConnectConfig(ctx, c)
-	if err != nil {
-		return err
-	}
-	_, err = conn.Exec(ctx, "CREATE EXTENSION IF NOT EXISTS pg_repack")
-	if err := errors.Join(err, conn.Close(ctx)); err != nil {
-		return err
-	}
-	program := "pg_repack"
-	if there, _ := filepath.Glob("/usr/lib/postgresql/*/bin/pg_repack"); len(there) > 0 {
-		program = there[len(there)-1]
-	}
-	cmd := exec.CommandContext(ctx, program, "--host", c.Host, "--port", strconv.Itoa(int(c.Port)), "--username", c.User, "--dbname", c.Database,
-		"--table", "journal_entries", "--no-order", "--no-kill-backend")
-	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
-	return cmd.Run()
 }
