@@ -288,12 +288,14 @@ func TestReleaseWaitsForDeliveries(t *testing.T) {
 		w := newCrowd(t, paceFrom)
 		var reply func(im.Ack, error)
 		w.logic.send = func(_ im.Actor, _ im.Message, r func(im.Ack, error)) { reply = r }
-		w.opens(1)
 		c := w.all[0]
+		time.Sleep(20 * time.Millisecond) // the wheel's ticks give up as well, every 250 ms, and none may come first
 		c.say(text(string(grp), 9, "x"))
 		synctest.Wait()
 		reply(im.Ack{Seq: 3, Follows: true}, nil)
-		time.Sleep(paceEvery) // twice as long as an ack waits where nothing is held
+		time.Sleep(ackPatienceAlone - paceEvery/2)
+		w.opens(1)
+		time.Sleep(paceEvery) // what is held is released when the ack has waited for as long as it does
 		c.hears(t, pushed(1, 1), pushed(2, 2))
 		e := entry(grp, 3, "x")
 		e.Sender, e.ID = "u0", im.MessageID(msgID(9))
