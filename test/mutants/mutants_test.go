@@ -59,6 +59,7 @@ func small(t *testing.T) string {
 import (
 	"flag"
 	"os"
+	"strconv"
 	"testing"
 )
 
@@ -74,7 +75,11 @@ func TestAdd(t *testing.T) {
 	t.Fatal("no")
 }
 
-func TestNothing(t *testing.T) {}
+func TestNothing(t *testing.T) {
+	for i := range 2000 { // more than anybody reads: where it passed is in the middle
+		t.Run(strconv.Itoa(i), func(t *testing.T) {})
+	}
+}
 
 func TestWaits(t *testing.T) {
 	for !Ready() {

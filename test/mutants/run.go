@@ -80,6 +80,7 @@ func (r *runner) runAll(ctx context.Context, list []Mutant) ([]Result, error) {
 			for i := range next {
 				results[i] = r.try(ctx, &list[i], i)
 				x := &results[i]
+				x.Output = brief(x.Output)
 				fmt.Fprintf(r.progress, "%3d/%d %-16s %s (built in %.1f s, %.1f s)\n", i+1, len(list), x.Verdict, x.Name, x.Build.Seconds(), x.Took.Seconds())
 			}
 		})
@@ -242,9 +243,14 @@ func output(cmd *exec.Cmd) (string, error) {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second
 	b, err := cmd.CombinedOutput()
-	const kept = 16 << 10
-	if len(b) > kept {
-		b = append(b[:kept/2:kept/2], b[len(b)-kept/2:]...)
-	}
 	return string(b), err
+}
+
+// brief is the beginning and the end of what is too long to be read.
+func brief(output string) string {
+	const kept = 16 << 10
+	if len(output) > kept {
+		output = output[:kept/2] + "\n…\n" + output[len(output)-kept/2:]
+	}
+	return output
 }
