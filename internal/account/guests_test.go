@@ -129,6 +129,13 @@ func TestUpgradeObeysRegistration(t *testing.T) {
 	up.Username = "ida"
 	_, err = f.UpgradeGuest(t.Context(), actorOf(ida), up)
 	want(t, err, im.CodePermissionDenied)
+
+	// A link of before lets nobody in once registration is closed.
+	_, up.Invitation, err = f.CreateRegistrationLink(t.Context(), "", 1, 0)
+	want(t, err, "")
+	must(f.SetInfo(t.Context(), account.SettingsChange{Registration: im.RegistrationClosed}))
+	_, err = f.UpgradeGuest(t.Context(), actorOf(ida), up)
+	want(t, err, im.CodePermissionDenied)
 }
 
 // Of guests who want one name at once one gets it.
