@@ -68,6 +68,9 @@ func stickers(p *people) {
 	equal(p, "picture", got.Packs[1].Stickers[1].Picture.MIME, "text/plain")
 	equal(p, "emoji", fmt.Sprint(got.Emoji[0].Name, got.Emoji[1].Name, got.Emoji[1].Picture.ID), "againpartyparty")
 	due()
+	changed(p.db.SetCustomEmoji(p.ctx, "again", "", at, unnamed)) // stickers have it still
+	due()
+	changed(p.db.SetCustomEmoji(p.ctx, "again", hi, at, unnamed))
 	// What is not there changes nothing.
 	_, err := p.db.SetStickerPack(p.ctx, im.StickerPack{Name: "later", Title: "T", Stickers: []im.Sticker{sticker("z", hi), sticker("x", "none")}}, at, unnamed)
 	equal(p, "no such upload", im.CodeOf(err), im.CodeNotFound)
