@@ -310,3 +310,17 @@ func BenchmarkMessage(b *testing.B) {
 		}
 	}
 }
+
+// A pattern is found that ends inside others, also where the next shorter beginning of one
+// is none itself.
+func TestShorterInsideLonger(t *testing.T) {
+	var rules []im.FilterRule
+	for _, pattern := range []string{"xabc", "abd", "b"} {
+		r := part(pattern)
+		r.ID, r.Part = pattern, true
+		rules = append(rules, r)
+	}
+	if got := found(with(rules...).BreaksText("xa xab")); got != "b" {
+		t.Fatalf("found %q, want b", got)
+	}
+}

@@ -5,18 +5,18 @@ package main
 var place = []Mutant{
 	{
 		Name: "word-inside-words", Breaks: "3.26: a word is found as a whole",
-		Hunks:   []Hunk{{"internal/filter/automaton.go", "return !(inWord(before) && inWord(first)) && ", "return "}},
+		Hunks:   []Hunk{{"internal/filter/automaton.go", "return !(inWord(before) && inWord(first)) && ", "return (true || inWord(before) && inWord(first)) && "}},
 		Package: "internal/filter", Test: "TestRules",
 	},
 	{
 		Name: "host-that-only-ends-so", Breaks: "3.26: a link is a host and what is below it",
-		Hunks:   []Hunk{{"internal/filter/automaton.go", "return !inHost(before) && ", "return "}},
+		Hunks:   []Hunk{{"internal/filter/automaton.go", "return !inHost(before) && ", "return (true || inHost(before)) && "}},
 		Package: "internal/filter", Test: "TestRules",
 	},
 	{
 		Name: "shorter-patterns-lost", Breaks: "3.26: all rules are found in one pass",
 		Hunks:   []Hunk{{"internal/filter/automaton.go", "a.also[state] = a.also[back]", "a.also[state] = 0"}},
-		Package: "internal/filter", Test: "TestAgainstSimple",
+		Package: "internal/filter", Test: "TestShorterInsideLonger",
 	},
 	{
 		Name: "zero-width-hides", Breaks: "3.26: characters that are not seen hide nothing",
