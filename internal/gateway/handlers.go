@@ -155,11 +155,15 @@ func (s *session) sync(p *wire.Sync) {
 	d := contract.SyncResult(&res)
 	d.Number = p.GetNumber()
 	s.Doubt(false)
-	if !s.g.compareRoster(&s.Member, res.Conversations) {
+	same := s.g.sameGroups(&s.Member, res.Conversations)
+	if !same {
 		s.Misses()
 	}
 	s.sendDelta(d)
 	s.Synced(&q, &res)
+	if !same { // behind the delta, so that its Resync covers what came between the two
+		s.g.verifier.user(s.Actor.User)
+	}
 }
 
 func (s *session) onTyping(c *command, f *wire.ClientFrame) {

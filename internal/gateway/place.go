@@ -47,8 +47,9 @@ func (s *session) toldUpTo(from string) (to string) {
 	if err != nil || res.Reset || res.Next != "" || res.Position == from {
 		return ""
 	}
-	if !s.g.compareRoster(&s.Member, res.Conversations) {
+	if !s.g.sameGroups(&s.Member, res.Conversations) {
 		s.Misses()
+		s.g.verifier.user(s.Actor.User)
 		return ""
 	}
 	for i := range res.Conversations {

@@ -80,10 +80,9 @@ func (g *Gateway) leaveOthers(ld *here.Load, s *here.Member, member map[im.Conve
 	}
 }
 
-// compareRoster reads the user's groups again when a Sync knows a membership
-// that the registry does not, or the other way round: a roster event was lost.
-// It tells whether they agree.
-func (g *Gateway) compareRoster(s *here.Member, states []im.ConversationState) bool {
+// sameGroups tells whether a Sync knows the memberships that the registry does. If not, a
+// roster event was lost: the user's groups are to be read again (verifier.user).
+func (g *Gateway) sameGroups(s *here.Member, states []im.ConversationState) bool {
 	for i := range states {
 		c := states[i].Conversation
 		if c.Kind() != im.KindGroup {
@@ -95,7 +94,6 @@ func (g *Gateway) compareRoster(s *here.Member, states []im.ConversationState) b
 			g.groups.Unlock(grp)
 		}
 		if here != (states[i].Until == 0) {
-			g.verifier.user(s.Actor.User)
 			return false
 		}
 	}

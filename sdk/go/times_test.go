@@ -374,10 +374,7 @@ func TestTimesAreLearntFromTheList(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		r.dial()
 		r.say(dm, "bob", "another conversation")
-		r.sayMany(grp, "bob", 3)
-		r.roster(false)
-		r.sayMany(grp, "bob", 2)
-		r.roster(true)
+		r.comesBack()
 		r.sayMany(grp, "bob", 2)
 		pause(time.Minute)
 		r.end()
