@@ -35,8 +35,10 @@ after(async () => {
 })
 
 test("what one says the other sees, with ticks; typing is shown", async () => {
-  await composer(ann.page).pressSequentially("good")
-  await bob.page.getByText("typing").first().waitFor()
+  await until("Bob sees that she types", async () => { // that is said to who is there, and is gone after a while
+    await composer(ann.page).pressSequentially("g")
+    return bob.page.getByText("typing").first().waitFor({ timeout: 2000 }).then(() => true, () => false)
+  })
   await composer(ann.page).fill("good morning")
   await composer(ann.page).press("Enter")
   await message(bob.page, "good morning").waitFor()
@@ -141,6 +143,24 @@ test("reply, edit, reaction, recall", async () => {
   await ann.page.getByRole("alertdialog").or(ann.page.getByRole("dialog")).getByRole("button", { name: "Delete" }).click()
   await bob.page.getByText("Message deleted").first().waitFor()
   assert.equal(await message(bob.page, "not for long").count(), 0)
+})
+
+test("what is written before the app's store is open stays, and is sent as it is", async () => {
+  const page = await ann.profile.newPage()
+  await page.addInitScript(() => { // the tabs' lock comes late, as on a busy machine: until then nothing of the store is known
+    const request = navigator.locks.request.bind(navigator.locks)
+    navigator.locks.request = (...of) => new Promise((done) => setTimeout(done, 1500)).then(() => request(...of))
+  })
+  await page.goto(`${link.url}/c/${ann.bob}`)
+  await composer(page).fill("written early")
+  assert.equal(await message(page, "good morning").count(), 0, "the store is open too early for this test")
+  await message(page, "good morning").first().waitFor()
+  await page.waitForTimeout(2000) // a draft is told after a pause, and comes back
+  assert.equal(await composer(page).inputValue(), "written early")
+  assert.deepEqual(await page.evaluate(() => Object.keys(localStorage).filter((k) => k.startsWith("skein.draft.."))), [])
+  await composer(page).press("Enter")
+  await message(bob.page, "written early").waitFor()
+  await page.close()
 })
 
 test("offline: what is written waits, and goes once, in order; what was read is there", async () => {

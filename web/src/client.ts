@@ -25,7 +25,7 @@ export function profilesOf(user: string): IndexedDBProfiles {
 export async function clientOf(s: Session): Promise<ChatClient> {
   if (current?.user === s.user) return current.client
   await current?.client.close()
-  const client = shared({ name: database(s.user), url: socket(), getToken: accessToken, device: device(), client: "skein-web" })
+  const client = shared({ name: database(s.user), user: s.user, url: socket(), getToken: accessToken, device: device(), client: "skein-web" })
   current = { user: s.user, client }
   return client
 }

@@ -51,7 +51,7 @@ export interface ChatClient {
   readonly conversations: View<readonly Summary[]>
   /** All messages that are not stored by the server: pending and failed. */
   readonly outbox: View<readonly Message[]>
-  /** The user's id, "" before the first connect. */
+  /** The user's id, "" before the first connect; of a shared client that was told it, from the start. */
   readonly user: string
   /** What the server allows, as of the last Welcome. */
   readonly limits: Readonly<Limits>

@@ -17,9 +17,9 @@ after(() => {
   for (const [tab, c] of opened) if (tab.dead) clearTimeout(c["hub"]?.client.k["timer"])
 })
 
-function open(tab: FakeTab): ChatClient {
+function open(tab: FakeTab, user?: string): ChatClient {
   const c = new SharedClient({
-    name: "ann", url: "ws://x/ws", getToken: () => "t", store: () => tab.store(), platform: tab.platform, WebSocket: tab.webSocket("ann"),
+    name: "ann", ...(user === undefined ? {} : { user }), url: "ws://x/ws", getToken: () => "t", store: () => tab.store(), platform: tab.platform, WebSocket: tab.webSocket("ann"),
     device: { id: "d" }, random: () => 0,
   })
   opened.push([tab, c])
@@ -154,6 +154,24 @@ async function allShow({ s, clients }: Pick<Three, "s" | "clients">, what: strin
 
 const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms))
 const isCode = (code: string) => (e: unknown): boolean => (e as { code?: string }).code === code
+
+// What an app keeps by the user's id would otherwise be looked for under "", and written there.
+test("a tab that was told whose it is says so at once, and goes on saying it before the first connect", { timeout: 60_000 }, async () => {
+  const s = answering()
+  const b = new FakeBrowser(s, { lost: 0, random: seeded(1) })
+  const said: string[] = []
+  const told = open(b.tab(), "ann")
+  told.state.subscribe(() => said.push(told.user))
+  assert.equal(told.user, "ann")
+  assert.equal(told.dm("bob").id, id)
+  const untold = open(b.tab())
+  assert.equal(untold.user, "")
+  await Promise.all([told.connected(), untold.connected()])
+  assert.ok(said.length > 0)
+  assert.deepEqual(said.filter((u) => u !== "ann"), [])
+  assert.equal(untold.user, "ann")
+  await Promise.all([told.close(), untold.close()])
+})
 
 test("a frozen leader is replaced; when it wakes it changes nothing, and follows", { timeout: 60_000 }, async () => {
   const t = await three(answering())

@@ -50,6 +50,8 @@ import { browser, hold, pair, type Channel, type Held, type Platform } from "./p
 export interface SharedOptions extends Omit<ClientOptions, "store" | "autoConnect"> {
   /** One for a user: tabs with the same name share a client, and its store. */
   name: string
+  /** The user's id, where the app knows it: `user` is that from the start, and not "" until the leading tab answers. */
+  user?: string
   /** Makes the store, which takes over from the leader before. Default: an IndexedDBStore of that name. */
   store?: () => Store
   /** For tests. */
@@ -82,7 +84,7 @@ export class SharedClient extends Later implements ChatClient {
   private readonly stateMirror: Mirror<StateSnapshot>
   private readonly tab = randomKey()
   private readonly p: Platform
-  private info: Info = { user: "", limits: {}, ahead: 0 }
+  private info: Info
   private hub: Hub | undefined
   private common: Channel | undefined
   private channel: Channel | undefined
@@ -105,6 +107,7 @@ export class SharedClient extends Later implements ChatClient {
     super()
     const url = new URL(o.url)
     if (url.protocol !== "ws:" && url.protocol !== "wss:") throw invalid(`${o.url}: want ws: or wss:`)
+    this.info = { user: o.user ?? "", limits: {}, ahead: 0 }
     this.p = o.platform ?? browser()
     this.ids = new IdSource(o.now ?? Date.now)
     this.link = new Link({ begin: () => this.begin(), frame: (f) => this.take(f), lost: () => this.look() })
@@ -279,7 +282,7 @@ export class SharedClient extends Later implements ChatClient {
   }
 
   private setInfo(i: Info): void {
-    this.info = i
+    this.info = i.user === "" ? { ...i, user: this.info.user } : i // a store that is empty yet does not know it
     this.ids.setServerTime((this.o.now ?? Date.now)() + i.ahead)
   }
 
