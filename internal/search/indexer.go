@@ -167,18 +167,41 @@ const (
 // dense is how many messages a position has by now: of what was read, where that is the
 // newest there is, else of the newest positions.
 func (x *Indexer) dense(ctx context.Context, after im.Place, got *im.Followed) float64 {
-	if got.UpTo != got.Now && len(got.Entries) >= fullPage && got.Now.Pos > newestPositions {
-		after = got.Now.At(got.Now.Pos - newestPositions)
-		newest, err := x.journal.After(ctx, after, newestEntries)
-		if err != nil { // of the era before, or out of reach: a message a position is the least
-			return 1
-		}
-		got = &newest
+	if got.UpTo != got.Now && len(got.Entries) >= fullPage {
+		return x.newest(ctx, got.Now)
 	}
+	return perPosition(after, got)
+}
+
+// newest is how many messages the newest positions have.
+func (x *Indexer) newest(ctx context.Context, now im.Place) float64 {
+	after := now.At(now.Pos - min(now.Pos, newestPositions))
+	got, err := x.journal.After(ctx, after, newestEntries)
+	if err != nil { // of the era before, or out of reach: a message a position is the least
+		return 1
+	}
+	return perPosition(after, &got)
+}
+
+func perPosition(after im.Place, got *im.Followed) float64 {
 	if got.UpTo.Pos <= after.Pos {
 		return 1
 	}
 	return float64(len(got.Entries)) / float64(got.UpTo.Pos-after.Pos)
+}
+
+// look learns how much is stored, and reads nothing on.
+func (x *Indexer) look(ctx context.Context) error {
+	began := time.Now()
+	x.mu.Lock()
+	x.looked = began
+	after := x.reached
+	x.mu.Unlock()
+	got, err := x.journal.After(ctx, after, 0)
+	if err == nil {
+		x.pace.read(got.Now, began, func() float64 { return x.newest(ctx, got.Now) })
+	}
+	return err
 }
 
 // Agree tells that an index of another history is of no use: it begins anew.
@@ -199,6 +222,7 @@ func (x *Indexer) Handle(ctx context.Context, entries []im.Entry) error {
 	err := x.handle(ctx, entries)
 	if err == nil && len(entries) >= fullPage {
 		x.pace.rest(ctx, time.Since(began))
+		x.pace.outlast(ctx, func() error { return x.look(ctx) })
 	}
 	return err
 }

@@ -12,13 +12,18 @@ import (
 // meanwhile. At restPer messages a second it rests as long as it worked, at twice as many
 // twice as long; while nobody stores it does not rest, so one that is made anew, or catches
 // up, is done as soon as can be. Above giveWay messages a second the rests grow with the
-// cube of that: such a load is a burst, the processor is scarce, and the index catches up
-// behind it.
+// cube of that, as the processor is scarce. Above burst the index cannot keep up, however
+// much it takes, and it soon has to read from the disk what it has not read yet: it waits
+// until that is over, and catches up behind it. A burst that does not end has it read a
+// page once in burstRest.
 const (
-	fullPage = 400
-	restPer  = 500
-	giveWay  = 2000
-	maxRest  = 2 * time.Second // well below follows: who works is looked for elsewhere then
+	fullPage  = 400
+	restPer   = 500
+	giveWay   = 2000
+	burst     = 2 * giveWay
+	burstRest = 30 * time.Second
+	burstLook = time.Second
+	maxRest   = 2 * time.Second // it and burstLook are well below follows: who works is looked for elsewhere then
 )
 
 // pace estimates how much is stored: by how far the journal moves between two looks, and
@@ -50,14 +55,29 @@ func (p *pace) rest(ctx context.Context, worked time.Duration) {
 	if p.perSecond > giveWay {
 		share *= p.perSecond / giveWay * p.perSecond / giveWay
 	}
-	d := time.Duration(min(float64(worked)*share, float64(maxRest)))
+	pause(ctx, time.Duration(min(float64(worked)*share, float64(maxRest))))
+}
+
+// outlast waits until a burst is over, or for burstRest. look has read called.
+func (p *pace) outlast(ctx context.Context, look func() error) {
+	for end := time.Now().Add(burstRest); p.perSecond > burst && time.Now().Before(end); {
+		if !pause(ctx, burstLook) || look() != nil {
+			return // who reads on is told of it
+		}
+	}
+}
+
+// pause reports whether it was not ended by ctx.
+func pause(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
-		return
+		return ctx.Err() == nil
 	}
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
+		return true
 	case <-ctx.Done():
+		return false
 	}
 }

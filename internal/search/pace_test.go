@@ -116,6 +116,110 @@ func TestPaceOfWhatComesNow(t *testing.T) {
 	})
 }
 
+// busy is a journal that a number of positions a second come to, of four messages each.
+type busy struct {
+	Journal
+	perSecond float64
+	began     time.Time
+	ends      time.Time
+}
+
+func (b *busy) After(_ context.Context, after im.Place, limit int) (im.Followed, error) {
+	now := time.Now()
+	if now.After(b.ends) {
+		now = b.ends
+	}
+	return b.at(im.Place{Pos: 10_000 + uint64(now.Sub(b.began).Seconds()*b.perSecond)}, after, limit), nil
+}
+
+func (b *busy) at(now, after im.Place, limit int) im.Followed {
+	got := im.Followed{UpTo: after, Now: now}
+	for pos := after.Pos + 1; pos <= now.Pos && len(got.Entries) < limit; pos++ {
+		for range 4 {
+			got.Entries = append(got.Entries, im.Entry{Pos: pos, Kind: im.EntryReaction})
+		}
+		got.UpTo.Pos = pos
+	}
+	return got
+}
+
+// noted is an index that is told how far it is, and nothing else.
+type noted struct{ Index }
+
+func (noted) SaveState(context.Context, State) error { return nil }
+
+// The index waits until a burst is over, and no longer. One that does not end has it read
+// on now and then. Meanwhile it is known for who works.
+func TestPaceOfABurst(t *testing.T) {
+	const long = time.Hour
+	for _, c := range []struct {
+		name      string
+		perSecond float64       // positions
+		ends      time.Duration // after it began to rest
+		least     time.Duration
+		most      time.Duration
+	}{
+		{"none", 0, long, 0, 0},
+		{"as much as it can keep up with", 900, long, 0, 0},
+		{"a burst", 5000, 10 * time.Second, 10 * time.Second, 12 * time.Second},
+		{"a burst that does not end", 5000, long, burstRest, burstRest + burstLook},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const before = 2 * time.Second
+				j := &busy{perSecond: c.perSecond, began: time.Now(), ends: time.Now().Add(before + c.ends)}
+				x := NewIndexer(noted{}, j, nil, nil, prometheus.NewRegistry())
+				var page im.Followed
+				for range 2 {
+					var err error
+					if page, err = x.After(t.Context(), page.UpTo, 500); err != nil || len(page.Entries) < 500 {
+						t.Fatalf("%d entries: %v", len(page.Entries), err)
+					}
+					time.Sleep(before / 2)
+				}
+				began := time.Now()
+				rested := make(chan error)
+				go func() { rested <- x.Handle(t.Context(), page.Entries) }()
+				for resting := true; resting; {
+					select {
+					case err := <-rested:
+						if err != nil {
+							t.Fatal(err)
+						}
+						resting = false
+					case <-time.After(100 * time.Millisecond):
+						if _, _, here, _ := x.progress(); !here {
+							t.Fatal("it is not known any more for who works")
+						}
+					}
+				}
+				if d := time.Since(began); d < c.least || d > c.most {
+					t.Errorf("it rested for %v, want %v to %v", d, c.least, c.most)
+				}
+			})
+		})
+	}
+}
+
+// A burst is not outlasted by who is told to end, nor where the journal cannot be asked.
+func TestPaceOfABurstEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := pace{perSecond: burst + 1}
+		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+		defer cancel()
+		began, looks := time.Now(), 0
+		p.outlast(ctx, func() error { looks++; return nil })
+		if d := time.Since(began); d != 1500*time.Millisecond || looks != 1 {
+			t.Errorf("ended after %v and %d looks", d, looks)
+		}
+		began = time.Now()
+		p.outlast(t.Context(), func() error { return im.ErrOtherHistory })
+		if d := time.Since(began); d != burstLook {
+			t.Errorf("went on for %v after the journal failed", d)
+		}
+	})
+}
+
 // Who looks for something does not wait for an index that is far behind.
 func TestStateIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

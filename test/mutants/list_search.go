@@ -8,6 +8,11 @@ var searching = []Mutant{
 		Package: "internal/search", Test: "TestPaceOfWhatComesNow",
 	},
 	{
+		Name: "index-reads-on-in-a-burst", Breaks: "an index that cannot keep up with a burst waits until it is over",
+		Hunks:   []Hunk{{"internal/search/pace.go", "p.perSecond > burst &&", "p.perSecond > 10*burst &&"}},
+		Package: "internal/search", Test: "TestPaceOfABurst",
+	},
+	{
 		Name: "index-place-before-its-messages", Breaks: "4.32: the place of the index moves behind what it has",
 		Hunks:   []Hunk{{"internal/search/indexer.go", "\tif len(docs) > 0 {\n", "\t_ = x.index.SaveState(ctx, State{Place: x.reached})\n\tif len(docs) > 0 {\n"}},
 		Package: "internal/search", Test: "TestKilledAnywhere",
