@@ -100,6 +100,7 @@ function Writing({ conversation, thread }: { conversation: string; thread: numbe
       setBusy(true)
       for (let n = 0; n < 200 && completion.current === null; n++) await new Promise((done) => setTimeout(done, 50))
       setBusy(false)
+      if (area.current?.value.trim() !== said) return // who writes on sends it with the next Enter
     }
     if ((late || offered !== undefined) && completion.current?.command(said) === true) return // the button does what Enter does
     if (edit !== undefined) return save(edit, said)
@@ -112,7 +113,7 @@ function Writing({ conversation, thread }: { conversation: string; thread: numbe
       talk.toEnd()
       await client.conversation(conversation).post(said, options)
     } catch (e) {
-      draft.set(said)
+      draft.restore(said)
       toast(why(e), { tone: "error" })
     }
   }

@@ -1,8 +1,8 @@
 import { Trans, useLingui } from "@lingui/react/macro"
 import type { Summary } from "@skein-im/client"
-import { useClient, useConnection, useConversations } from "@skein-im/react"
+import { useConnection, useConversations } from "@skein-im/react"
 import { Archive, ArrowLeft, MessagesSquare, Search, SquarePen, UserPlus, UsersRound } from "lucide-react"
-import { useState, type KeyboardEvent } from "react"
+import { useRef, useState, type KeyboardEvent } from "react"
 import { useLocation } from "wouter"
 import { openSwitcher } from "../shell/switcher.js"
 import { useOnePane } from "../shell/useOnePane.js"
@@ -60,11 +60,12 @@ export function ConversationList({ selected }: { selected?: string | undefined }
 
 function List({ shown, selected, filter, none, onAll }: { shown: readonly Summary[]; selected: string | undefined; filter: Filter; none: boolean; onAll: () => void }) {
   const { t } = useLingui()
-  const client = useClient()
   const { state } = useConnection()
   const one = useOnePane()
+  const asked = useRef(false)
+  if (state === "connected") asked.current = true
   // An empty list before the first answer says nothing yet.
-  if (none && state !== "connected" && client.user === "") return <Waiting />
+  if (none && !asked.current) return <Waiting />
   if (none && one) return <Start /> // the pane beside it has no room here
   if (none) return <Empty icon={<MessagesSquare />} title={t`No conversations yet`}><Trans>Your chats and groups appear here.</Trans></Empty>
   if (shown.length === 0) {

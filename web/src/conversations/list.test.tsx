@@ -2,7 +2,7 @@
 import { afterEach, expect, it } from "vitest"
 import { act } from "react"
 import type { Contact } from "../people/book.js"
-import { cleanup, fakeClient, show, shown, summary } from "../testing/fake.js"
+import { cleanup, fakeClient, show, shown, summary, Value } from "../testing/fake.js"
 import { message } from "../timeline/testing.js"
 import { ConversationList } from "./ConversationList.js"
 
@@ -38,6 +38,19 @@ it("stands requests and new contacts above the conversations", async () => {
   await shown(() => at.querySelector("a[href='/people']") !== null)
   expect(at.querySelector("a[href='/people']")?.textContent).toMatch(/eve.*wants to add you as a contact/)
   expect(lines(at)).toEqual([expect.stringMatching(/^Bob Ray.*You are now contacts\. Say hello\.$/), expect.stringMatching(/^cyd/)])
+})
+
+it("says nothing of an empty list before the first answer, although it is known whose it is", async () => {
+  const { client } = fakeClient({ me: "me", conversations: [] })
+  const state = new Value<{ state: string; error: undefined }>({ state: "connecting", error: undefined })
+  Object.assign(client, { state })
+  const at = await show(<ConversationList selected={undefined} />, client)
+  expect(at.querySelector("[aria-busy=true]")).not.toBeNull()
+  expect(at.textContent).not.toMatch(/No conversations yet|Find people/)
+  await act(async () => state.set({ state: "connected", error: undefined }))
+  await shown(() => /No conversations yet|Find people/.test(at.textContent ?? ""))
+  await act(async () => state.set({ state: "waiting", error: undefined }))
+  expect(at.querySelector("[aria-busy=true]")).toBeNull()
 })
 
 it("says what an empty list is for", async () => {
