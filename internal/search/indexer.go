@@ -40,7 +40,9 @@ type Indexer struct {
 	journal Journal
 	log     *slog.Logger
 	errors  prometheus.Counter
-	pace    pace // the feed's goroutine's
+	// The feed's goroutine's.
+	pace   pace
+	worked time.Duration // for a full page, behind which it has not rested yet
 
 	mu sync.Mutex
 	// known: all that was stored by then is in the index. reached is the end of the last
@@ -121,8 +123,13 @@ func (x *Indexer) reset(ctx context.Context, why error) error {
 	return x.index.Reset(ctx)
 }
 
-// After reads on, and learns how much the index knows.
+// After reads on, and learns how much the index knows. Behind a full page it rests first:
+// the feed has noted by then that the page is done.
 func (x *Indexer) After(ctx context.Context, after im.Place, limit int) (im.Followed, error) {
+	if worked := x.worked; worked > 0 {
+		x.worked = 0
+		x.pace.rest(ctx, worked, func() error { return x.look(ctx, after) })
+	}
 	x.mu.Lock()
 	if x.anew && after != (im.Place{}) {
 		x.mu.Unlock()
@@ -191,12 +198,15 @@ func perPosition(after im.Place, got *im.Followed) float64 {
 }
 
 // look learns how much is stored, and reads nothing on.
-func (x *Indexer) look(ctx context.Context) error {
+func (x *Indexer) look(ctx context.Context, after im.Place) error {
 	began := time.Now()
 	x.mu.Lock()
 	x.looked = began
-	after := x.reached
+	anew := x.anew
 	x.mu.Unlock()
+	if anew {
+		return im.ErrOtherHistory
+	}
 	got, err := x.journal.After(ctx, after, 0)
 	if err == nil {
 		x.pace.read(got.Now, began, func() float64 { return x.newest(ctx, got.Now) })
@@ -221,8 +231,7 @@ func (x *Indexer) Handle(ctx context.Context, entries []im.Entry) error {
 	began := time.Now()
 	err := x.handle(ctx, entries)
 	if err == nil && len(entries) >= fullPage {
-		x.pace.rest(ctx, time.Since(began))
-		x.pace.outlast(ctx, func() error { return x.look(ctx) })
+		x.worked = time.Since(began)
 	}
 	return err
 }

@@ -28,20 +28,19 @@ func TestPace(t *testing.T) {
 		{"messages with a position each", 1, 500, 20 * time.Millisecond},
 		{"two thousand a second", 20, 100, 80 * time.Millisecond},
 		{"four thousand a second", 20, 200, 640 * time.Millisecond},
-		{"more than it can wait for", 100, 1000, maxRest},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var p pace
 				p.read(im.Place{Pos: 1000}, time.Now(), each(c.per))
-				p.rest(t.Context(), time.Hour) // nothing is known yet
+				p.rest(t.Context(), time.Hour, nil) // nothing is known yet
 				if p.perSecond != 0 {
 					t.Errorf("%v messages a second, of one look", p.perSecond)
 				}
 				time.Sleep(time.Second)
 				p.read(im.Place{Pos: 1000 + c.grow}, time.Now(), each(c.per))
 				began := time.Now()
-				p.rest(t.Context(), 20*time.Millisecond)
+				p.rest(t.Context(), 20*time.Millisecond, nil)
 				if d := time.Since(began).Round(time.Millisecond); d != c.want {
 					t.Errorf("it rested for %v, want %v", d, c.want)
 				}
@@ -65,7 +64,7 @@ func TestPaceEnds(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		began := time.Now()
-		p.rest(ctx, time.Second)
+		p.rest(ctx, time.Second, nil)
 		if d := time.Since(began); d != 0 {
 			t.Errorf("it rested for %v after the end", d)
 		}
@@ -107,11 +106,11 @@ func TestPaceOfWhatComesNow(t *testing.T) {
 				t.Fatal(err)
 			}
 			at = got.UpTo
-			time.Sleep(time.Second / 10)
+			time.Sleep(time.Second / 5)
 		}
-		// Two looks a tenth of a second, of which one is for the newest positions.
-		if got := x.pace.perSecond; got < 10 || got > 20 {
-			t.Errorf("%v messages a second, want 20 at most", got)
+		// Two looks a fifth of a second, of which one is for the newest positions.
+		if got := x.pace.perSecond; got < 5 || got > 10 {
+			t.Errorf("%v messages a second, want 10 at most", got)
 		}
 	})
 }
@@ -143,26 +142,58 @@ func (b *busy) at(now, after im.Place, limit int) im.Followed {
 	return got
 }
 
-// noted is an index that is told how far it is, and nothing else.
+// noted is an index that is told how far it is, which takes it a while, and nothing else.
 type noted struct{ Index }
 
-func (noted) SaveState(context.Context, State) error { return nil }
+func (noted) SaveState(context.Context, State) error {
+	time.Sleep(3 * time.Millisecond)
+	return nil
+}
 
-// The index waits until a burst is over, and no longer. One that does not end has it read
-// on now and then. Meanwhile it is known for who works.
+// rests has an index handle a page, and tells how long it rests before it reads the next
+// one. It is known meanwhile for who works, and its page for done.
+func rests(t *testing.T, x *Indexer, page *im.Followed) time.Duration {
+	t.Helper()
+	if err := x.Handle(t.Context(), page.Entries); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	rested := make(chan error)
+	go func() {
+		next, err := x.After(t.Context(), page.UpTo, 500)
+		*page = next
+		rested <- err
+	}()
+	for {
+		select {
+		case err := <-rested:
+			if err != nil || len(page.Entries) < 500 {
+				t.Fatalf("%d entries: %v", len(page.Entries), err)
+			}
+			return time.Since(began)
+		case <-time.After(100 * time.Millisecond):
+			if _, _, here, _ := x.progress(); !here {
+				t.Fatal("it is not known any more for who works")
+			}
+		}
+	}
+}
+
+// The index waits until a burst is over, and no longer. What does not end is no burst: it
+// waits once, and reads on.
 func TestPaceOfABurst(t *testing.T) {
 	const long = time.Hour
 	for _, c := range []struct {
-		name      string
-		perSecond float64       // positions
-		ends      time.Duration // after it began to rest
-		least     time.Duration
-		most      time.Duration
+		name        string
+		perSecond   float64       // positions
+		ends        time.Duration // after it began to rest
+		least, most time.Duration
+		next        time.Duration // at most, behind the next page
 	}{
-		{"none", 0, long, 0, 0},
-		{"as much as it can keep up with", 900, long, 0, 0},
-		{"a burst", 5000, 10 * time.Second, 10 * time.Second, 12 * time.Second},
-		{"a burst that does not end", 5000, long, burstRest, burstRest + burstLook},
+		{"none", 0, long, 0, 0, 0},
+		{"much", 900, long, 50 * time.Millisecond, 100 * time.Millisecond, 100 * time.Millisecond},
+		{"a burst", 5000, 10 * time.Second, 10 * time.Second, 12 * time.Second, 0},
+		{"a burst that does not end", 5000, long, burstRest, burstRest + burstLook + maxRest, maxRest},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -177,28 +208,34 @@ func TestPaceOfABurst(t *testing.T) {
 					}
 					time.Sleep(before / 2)
 				}
-				began := time.Now()
-				rested := make(chan error)
-				go func() { rested <- x.Handle(t.Context(), page.Entries) }()
-				for resting := true; resting; {
-					select {
-					case err := <-rested:
-						if err != nil {
-							t.Fatal(err)
-						}
-						resting = false
-					case <-time.After(100 * time.Millisecond):
-						if _, _, here, _ := x.progress(); !here {
-							t.Fatal("it is not known any more for who works")
-						}
-					}
-				}
-				if d := time.Since(began); d < c.least || d > c.most {
+				if d := rests(t, x, &page); d < c.least || d > c.most {
 					t.Errorf("it rested for %v, want %v to %v", d, c.least, c.most)
+				}
+				if d := rests(t, x, &page); d > c.next {
+					t.Errorf("behind the next page it rested for %v, want %v at most", d, c.next)
 				}
 			})
 		})
 	}
+}
+
+// What is stored together within a moment is not taken for what is stored in a second.
+func TestPaceOfAMoment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p pace
+		now := im.Place{Pos: 1000}
+		p.read(now, time.Now(), each(1))
+		for i := range 50 { // 200 messages at once, five times a second, and a look each 20 ms
+			if i%10 == 5 {
+				now.Pos += 200
+			}
+			time.Sleep(20 * time.Millisecond)
+			p.read(now, time.Now(), each(1))
+			if i >= 10 && (p.perSecond < 500 || p.perSecond > 2000) {
+				t.Fatalf("%v messages a second after %d looks, want some 1,000", p.perSecond, i)
+			}
+		}
+	})
 }
 
 // A burst is not outlasted by who is told to end, nor where the journal cannot be asked.

@@ -9,7 +9,7 @@ var searching = []Mutant{
 	},
 	{
 		Name: "index-reads-on-in-a-burst", Breaks: "an index that cannot keep up with a burst waits until it is over",
-		Hunks:   []Hunk{{"internal/search/pace.go", "p.perSecond > burst &&", "p.perSecond > 10*burst &&"}},
+		Hunks:   []Hunk{{"internal/search/pace.go", "p.perSecond > burst && !p.outlasted", "p.perSecond > 10*burst && !p.outlasted"}},
 		Package: "internal/search", Test: "TestPaceOfABurst",
 	},
 	{

@@ -74,7 +74,9 @@ func (j *Journal) After(ctx context.Context, after im.Place, limit int) (f im.Fo
 			return im.Followed{}, err
 		}
 		if n := len(f.Entries); !more {
-			j.stretch.learn(positions, n, limit)
+			if end-upTo == positions { // one that the journal's end cut short has few whatever its length
+				j.stretch.learn(positions, n, limit)
+			}
 			upTo = end
 			continue
 		}

@@ -106,6 +106,28 @@ func TestFollowingAfterTrims(t *testing.T) {
 	}
 }
 
+// Who looks at the newest positions alone, again and again, learns nothing of how long a
+// stretch may be: it would come to be the whole table for who is far behind.
+func TestStretchIsNotLearntAtTheEnd(t *testing.T) {
+	j := open(t, pgtest.Database(t))
+	defer j.Close()
+	for n := range 20 {
+		store(t, j, message("dm:a:b", "a", n))
+	}
+	now, err := j.position(t.Context(), j.readers)
+	must(t, err)
+	for range 30 {
+		f, err := j.After(t.Context(), now.At(now.Pos-1), 256)
+		must(t, err)
+		if len(f.Entries) == 0 {
+			t.Fatal("there was nothing to look at")
+		}
+	}
+	if n := j.stretch.get(); n != stretchLeast {
+		t.Errorf("a stretch has %d positions, want %d", n, stretchLeast)
+	}
+}
+
 // anew tells that the index of positions is of the new kind, and the only one.
 const anew = `SELECT count(*) = 1 AND bool_and(i.indisvalid AND o.opcname = 'int8_minmax_multi_ops' AND c.relname = 'journal_entries_pos') AS "is"
 	FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_opclass o ON o.oid = i.indclass[0] WHERE i.indrelid = 'journal_entries'::regclass AND c.relname LIKE '%pos%'`

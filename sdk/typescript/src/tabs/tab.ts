@@ -50,7 +50,7 @@ import { browser, hold, pair, type Channel, type Held, type Platform } from "./p
 export interface SharedOptions extends Omit<ClientOptions, "store" | "autoConnect"> {
   /** One for a user: tabs with the same name share a client, and its store. */
   name: string
-  /** The user's id, where the app knows it: `user` is that from the start, and not "" until the leading tab answers. */
+  /** The id of the user whose `name` it is, where the app knows it: `user` of the client is that from the start, and not "" until the first connect. */
   user?: string
   /** Makes the store, which takes over from the leader before. Default: an IndexedDBStore of that name. */
   store?: () => Store
@@ -282,7 +282,7 @@ export class SharedClient extends Later implements ChatClient {
   }
 
   private setInfo(i: Info): void {
-    this.info = i.user === "" ? { ...i, user: this.info.user } : i // a store that is empty yet does not know it
+    this.info = i.user === "" ? { ...i, user: this.o.user ?? "" } : i // a store that is empty yet does not know it
     this.ids.setServerTime((this.o.now ?? Date.now)() + i.ahead)
   }
 
