@@ -16,7 +16,12 @@
 // no contracting step is taken while one of them knows less than it needs.
 package schema
 
-import "fmt"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
 
 // Range is what a store says of itself.
 type Range struct {
@@ -95,4 +100,29 @@ type InUseError struct {
 
 func (e *InUseError) Error() string {
 	return fmt.Sprintf("%s is in use by a process that knows schema %d only: it would be shut out by schema %d. Replace the old version on every node first; nothing was changed", e.Store, e.Known, e.Step)
+}
+
+// For so long, and so often, Outlast takes a step again.
+const (
+	ended      = 3 * time.Second
+	endedEvery = 50 * time.Millisecond
+)
+
+// Outlast takes a step, and again for a moment where somebody uses the store: the
+// connections of a program that has just ended last a little longer than the program.
+func Outlast(ctx context.Context, take func() error) error {
+	for end := time.Now().Add(ended); ; {
+		err := take()
+		var inUse *InUseError
+		if !errors.As(err, &inUse) || !time.Now().Before(end) {
+			return err
+		}
+		t := time.NewTimer(endedEvery)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return err
+		}
+	}
 }

@@ -92,9 +92,11 @@ func contract(ctx context.Context, databaseURL string, o Options, how directory.
 	if err != nil {
 		return before, after, fmt.Errorf("directory: the URL of the database: %w", err)
 	}
-	err = migrating(ctx, config, o.withDefaults(config), how, func(d *directory.DB, ctx context.Context) (err error) {
-		before, after, err = d.Contract(ctx)
-		return err
+	err = migrating(ctx, config, o.withDefaults(config), how, func(d *directory.DB, ctx context.Context) error {
+		return schema.Outlast(ctx, func() (err error) {
+			before, after, err = d.Contract(ctx)
+			return err
+		})
 	})
 	return before, after, err
 }

@@ -225,7 +225,7 @@ func (p plan) contract(ctx context.Context, url string, log *slog.Logger) (befor
 	if before.Version == 0 {
 		return before, after, errors.New("journal: there is no journal in this database: start a server on it first")
 	}
-	if err := p.migrate(ctx, c, len(p), log); err != nil {
+	if err := schema.Outlast(ctx, func() error { return p.migrate(ctx, c, len(p), log) }); err != nil {
 		return before, before, err
 	}
 	after, err = schemaRange(ctx, c)

@@ -13,7 +13,7 @@ function format(ms: number, o: Intl.DateTimeFormatOptions): string {
 export function shortTime(ms: number, nowMs: number): string {
   const day = (at: number): number => new Date(at).setHours(0, 0, 0, 0)
   const days = Math.round((day(nowMs) - day(ms)) / 86_400_000)
-  if (days <= 0) return format(ms, { hour: "numeric", minute: "2-digit" })
+  if (days <= 0) return format(ms, { timeStyle: "short" })
   if (days < 7) return format(ms, { weekday: "short" })
   return new Date(ms).getFullYear() === new Date(nowMs).getFullYear() ? format(ms, { day: "numeric", month: "short" }) : format(ms, { dateStyle: "short" })
 }

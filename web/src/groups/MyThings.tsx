@@ -43,7 +43,7 @@ function Mute({ until, now, onChange }: { until: number; now: number; onChange: 
   const span = useSpan()
   const day = useDay()
   const muted = until > now
-  const end = !muted ? t`on` : until >= forEver ? t`off` : until - now < spans.day * 1000 ? t`off until ${i18n.date(new Date(until), { hour: "numeric", minute: "2-digit" })}` : t`off until ${day(until)}`
+  const end = !muted ? t`on` : until >= forEver ? t`off` : until - now < spans.day * 1000 ? t`off until ${i18n.date(new Date(until), { timeStyle: "short" })}` : t`off until ${day(until)}`
   const trigger = (
     <button type="button" className={s.way}>
       {muted ? <BellOff /> : <Bell />}

@@ -37,7 +37,7 @@ export function useSeen(): (p: Presence | undefined) => string {
     const minutes = Math.floor((Date.now() - at.getTime()) / 60_000)
     if (minutes < 1) return t`last seen just now`
     if (minutes < 60) return t`last seen ${minutes} min ago`
-    const time = i18n.date(at, { hour: "numeric", minute: "2-digit" })
+    const time = i18n.date(at, { timeStyle: "short" })
     if (at.toDateString() === new Date().toDateString()) return t`last seen at ${time}`
     const day = i18n.date(at, { day: "numeric", month: "short", ...(at.getFullYear() === new Date().getFullYear() ? {} : { year: "numeric" }) })
     return t`last seen ${day}`

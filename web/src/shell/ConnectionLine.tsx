@@ -31,7 +31,7 @@ export function ConnectionLine() {
     return () => removeEventListener("online", back)
   }, [client])
   if (since === 0) return <div role="status" />
-  const time = i18n.date(new Date(since), { hour: "numeric", minute: "2-digit" })
+  const time = i18n.date(new Date(since), { timeStyle: "short" })
   return (
     <div role="status" className={s.line}>
       <WifiOff aria-hidden="true" />

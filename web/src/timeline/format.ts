@@ -12,9 +12,9 @@ function format(ms: number, o: Intl.DateTimeFormatOptions): string {
   return f.format(ms)
 }
 
-export const timeOf = (ms: number): string => format(ms, { hour: "numeric", minute: "2-digit" })
+export const timeOf = (ms: number): string => format(ms, { timeStyle: "short" })
 
-export const momentOf = (ms: number): string => format(ms, { year: "numeric", month: "short", day: "numeric", hour: "numeric", minute: "2-digit" })
+export const momentOf = (ms: number): string => format(ms, { dateStyle: "medium", timeStyle: "short" })
 
 /** Today, yesterday, a weekday of the last days, a date. */
 export function dayName(ms: number, now = Date.now()): string {
