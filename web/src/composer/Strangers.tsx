@@ -48,7 +48,7 @@ function FirstWords({ conversation, user, name }: { conversation: string; user: 
   const text = draft.text.slice(0, longest)
   const send = useAction(async () => {
     await sayFirst(client, conversation, user, text.trim())
-    draft.clear()
+    draft.sent(text)
     read()
   })
   const wait = send.error?.code === "rate_limited" ? Math.ceil(send.error.retryAfterMs / 3_600_000) : 0

@@ -45,11 +45,14 @@ function browser(draft: string | undefined, thread = 0) {
     open: () => show(<Composer />, client), close: cleanup, has, answer, told,
     /** The server got it, and the answer did not come any more. */
     unanswered: () => told.push(asked.shift()?.draft ?? "nothing was asked"),
+    /** The answer alone. */
+    late: () => act(async () => { const a = asked.shift(); told.push(a?.draft ?? "nothing was asked"); a?.done() }),
     fail: (e: unknown) => act(async () => asked.shift()?.fail(e)),
     all: async () => { while (asked.length > 0) await answer() },
     asked: () => asked.map((a) => a.draft),
     write: (text: string) => act(async () => d?.set(text)),
     clear: () => act(async () => d?.clear()),
+    sent: (text: string) => act(async () => d?.sent(text)),
     restore: (text: string) => act(async () => d?.restore(text)),
     pause: (ms = 1500) => act(async () => { await vi.advanceTimersByTimeAsync(ms) }),
     now: () => d?.text,
@@ -176,6 +179,19 @@ it("is not what was told before, and what was told last is what the server has",
   expect(Object.keys(localStorage)).toEqual([])
 })
 
+it("of another device is shown that was written after this one was told, before the answer came", async () => {
+  const b = browser("see you")
+  await b.open()
+  await b.clear()
+  await b.has("")
+  await b.has("one more thing")
+  expect(b.now()).toBe("") // it may be of before
+  await b.late()
+  expect(b.now()).toBe("one more thing")
+  expect(b.asked()).toEqual([])
+  expect(Object.keys(localStorage)).toEqual([])
+})
+
 it("that was sent while the server was being told of it does not come back after a reload", async () => {
   const b = browser("")
   await b.open()
@@ -216,6 +232,21 @@ it("of a message that was refused stands before what was written since", async (
   await b.write("second")
   await b.restore("first")
   expect(b.now()).toBe("first\nsecond")
+})
+
+it("of which a part was sent keeps what was written behind it", async () => {
+  const b = browser("")
+  await b.open()
+  await b.write("hello, and much more")
+  await b.sent("hello,")
+  expect(b.now()).toBe("and much more")
+  expect(b.asked()).toEqual(["and much more"])
+  await b.sent("something else")
+  expect(b.now()).toBe("and much more")
+  await b.sent("and much more")
+  expect(b.now()).toBe("")
+  await b.all()
+  expect(b.told).toEqual(["and much more", ""])
 })
 
 it("of a thread stays in this browser", async () => {

@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useState } from "react"
+import type { Summary } from "@skein-im/client"
 import { errorFrom, useClient, useView } from "@skein-im/react"
 
 /*
@@ -70,10 +71,10 @@ class Keeper {
   private timer: ReturnType<typeof setTimeout> | undefined
   private shown: (text: string) => void = () => undefined
 
-  /** Without `say` it is this browser's alone. */
-  constructor(private readonly key: string, remote: string | undefined, private readonly say: ((draft: string) => Promise<unknown>) | undefined) {
+  /** `current` is what the server has, as far as it is known. Without `say` it is this browser's alone. */
+  constructor(private readonly key: string, private readonly current: () => string | undefined, private readonly say: ((draft: string) => Promise<unknown>) | undefined) {
     this.untold = readUntold(key)
-    this.text = this.untold?.text ?? remote ?? ""
+    this.text = this.untold?.text ?? current() ?? ""
   }
 
   /** Has it shown, until the answer is called: then what waits is told. */
@@ -139,8 +140,12 @@ class Keeper {
     if (u.over?.includes(draft) === false) this.keep({ text: u.text, over: [...u.over, draft] })
     this.say(draft).then(() => {
       this.telling = false
-      this.remote = draft
-      if (this.timer === undefined) this.tell() // what was written meanwhile
+      const now = this.current() ?? draft // an answer comes after what it changed, and maybe after what changed that
+      this.remote = now
+      if (this.timer !== undefined) return
+      if (this.untold?.text !== draft) return this.tell() // what was written meanwhile
+      this.keep(undefined)
+      if (now !== draft) this.put(now)
     }, (e: unknown) => {
       this.telling = false
       const { code, retryAfterMs } = errorFrom(e)
@@ -154,6 +159,8 @@ export interface Draft {
   set: (text: string) => void
   /** It was sent. */
   clear: () => void
+  /** That much of it was sent; what was written behind it stays. */
+  sent: (text: string) => void
   /** It was not sent after all: it stands before what was written since. */
   restore: (text: string) => void
 }
@@ -161,9 +168,11 @@ export interface Draft {
 /** That of a thread stays in this browser. */
 export function useDraft(conversation: string, thread: number): Draft {
   const client = useClient()
-  const summary = useView(client.conversation(conversation).summary)
-  const remote = thread > 0 || summary === undefined ? undefined : summary.mine.draft ?? ""
-  const [keeper] = useState(() => new Keeper(keyOf(client.user, conversation, thread), remote, thread > 0 ? undefined : (draft) => client.conversation(conversation).setMyState({ draft })))
+  const { summary } = client.conversation(conversation)
+  const own = thread === 0
+  const draftOf = (c: Summary | undefined): string | undefined => (c === undefined || !own ? undefined : c.mine.draft ?? "")
+  const remote = draftOf(useView(summary))
+  const [keeper] = useState(() => new Keeper(keyOf(client.user, conversation, thread), () => draftOf(summary.getSnapshot()), own ? (draft) => client.conversation(conversation).setMyState({ draft }) : undefined))
   const [text, setText] = useState(keeper.text)
   useEffect(() => keeper.show(setText), [keeper])
   useEffect(() => keeper.seen(remote), [keeper, remote])
@@ -172,6 +181,10 @@ export function useDraft(conversation: string, thread: number): Draft {
     keeper.set("")
     keeper.tell()
   }, [keeper])
+  const sent = useCallback((said: string) => {
+    if (keeper.text.startsWith(said)) keeper.set(keeper.text.slice(said.length).trimStart())
+    keeper.tell()
+  }, [keeper])
   const restore = useCallback((said: string) => keeper.set(keeper.text === "" ? said : `${said}\n${keeper.text}`), [keeper])
-  return { text, set, clear, restore }
+  return { text, set, clear, sent, restore }
 }
