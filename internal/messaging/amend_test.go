@@ -147,22 +147,14 @@ func TestEditIsDelivered(t *testing.T) {
 	if n := len(w.journal.entries[ab][ack.Seq-1].Body); n != 0 {
 		t.Errorf("%d bytes are stored with the edit", n)
 	}
-	w.out.mu.Lock()
-	defer w.out.mu.Unlock()
-	for _, d := range w.out.delivered {
-		if d.Entry.Kind != im.EntryEdit {
-			continue
-		}
-		var e wire.Entry
-		if err := entrycodec.Decode(d.Entry.Body, &e); err != nil {
-			t.Fatal(err)
-		}
-		if d.Entry.Target != seq || e.GetContent().GetText() != "two" || e.Edits != 1 || e.EditedAtMs != 60_000 {
-			t.Errorf("%+v: %v", d.Entry, &e)
-		}
-		return
+	told := w.delivered(ab, ack.Seq)
+	var e wire.Entry
+	if err := entrycodec.Decode(told.Body, &e); err != nil {
+		t.Fatal(err)
 	}
-	t.Error("the edit was not delivered")
+	if told.Kind != im.EntryEdit || told.Target != seq || e.GetContent().GetText() != "two" || e.Edits != 1 || e.EditedAtMs != 60_000 {
+		t.Errorf("%+v: %v", told, &e)
+	}
 }
 
 // Who may edit what, and when.

@@ -118,15 +118,9 @@ func TestReactionAgain(t *testing.T) {
 	if got := w.totals("bob", ab, seq); got != "" {
 		t.Errorf("a resend brought it back: %s", got)
 	}
-	w.out.mu.Lock()
-	defer w.out.mu.Unlock()
 	var e wire.Entry
-	for _, d := range w.out.delivered {
-		if d.Entry.Seq == first.Seq {
-			if err := entrycodec.Decode(d.Entry.Body, &e); err != nil {
-				t.Fatal(err)
-			}
-		}
+	if err := entrycodec.Decode(w.delivered(ab, first.Seq).Body, &e); err != nil {
+		t.Fatal(err)
 	}
 	if len(e.Reactions) != 1 || e.Reactions[0].Count != 1 || e.Reactions[0].Mine || e.GetReact().GetReaction() != "👍" {
 		t.Errorf("told: %v", &e)

@@ -138,7 +138,7 @@ func TestThread(t *testing.T) {
 		t.Fatalf("%v, %v", touched.GetReplies(), err)
 	}
 	// What is pushed says what the root comes to by it.
-	last := w.lastDelivered()
+	last := w.lastDelivered(ab)
 	var pushed wire.Entry
 	if err := entrycodec.Decode(last.Body, &pushed); err != nil || last.Target != root || pushed.GetReplies().GetCount() != 62 || pushed.GetContent().GetText() != "n59" {
 		t.Fatalf("pushed: %+v, %v", last, err)
@@ -158,10 +158,36 @@ func TestThread(t *testing.T) {
 	}
 }
 
-func (w *world) lastDelivered() im.Entry {
-	w.out.mu.Lock()
-	defer w.out.mu.Unlock()
-	return w.out.delivered[len(w.out.delivered)-1].Entry
+// lastDelivered is the newest entry of a conversation, as it is delivered.
+func (w *world) lastDelivered(c im.ConversationID) im.Entry {
+	w.t.Helper()
+	w.journal.mu.Lock()
+	head := uint64(len(w.journal.entries[c]))
+	w.journal.mu.Unlock()
+	return w.delivered(c, head)
+}
+
+// delivered is an entry as it is delivered, which may be a moment after its send is
+// answered.
+func (w *world) delivered(c im.ConversationID, seq uint64) im.Entry {
+	w.t.Helper()
+	find := func() *im.Entry {
+		w.out.mu.Lock()
+		defer w.out.mu.Unlock()
+		for i := range w.out.delivered {
+			if e := &w.out.delivered[i].Entry; e.Conversation == c && e.Seq == seq {
+				return e
+			}
+		}
+		return nil
+	}
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if e := find(); e != nil {
+			return *e
+		}
+	}
+	w.t.Fatalf("%d of %s was not delivered", seq, c)
+	return im.Entry{}
 }
 
 // What no thread can begin with is refused by its name, and nothing is stored.
@@ -465,7 +491,7 @@ func TestReplyInMain(t *testing.T) {
 		return w.replyInMain(u, ab, thread, text)
 	}
 	one := also("bob", root, "@alice")
-	last := w.lastDelivered()
+	last := w.lastDelivered(ab)
 	var pushed wire.Entry
 	if err := entrycodec.Decode(last.Body, &pushed); err != nil || last.Kind != im.EntryMessage || last.Root() != root || pushed.GetReplies().GetCount() != 1 {
 		t.Fatalf("pushed: %+v, %v, %v", last, pushed.GetReplies(), err)
@@ -512,7 +538,7 @@ func TestReplyInMain(t *testing.T) {
 	}
 	head := uint64(len(w.journal.entries[ab]))
 	w.recall("bob", ab, one)
-	if last := w.lastDelivered(); entrycodec.ThreadOf(last.Body) != root {
+	if last := w.lastDelivered(ab); entrycodec.ThreadOf(last.Body) != root {
 		t.Errorf("the recall does not name the root: %+v", last)
 	}
 	if es, ts := pull(head + 1); fmt.Sprint(es, ts) != fmt.Sprint([]uint64(nil), []uint64{root, one}) {
@@ -554,7 +580,7 @@ func TestRepliesOfSeveralWindows(t *testing.T) {
 		}
 	}
 	var pushed wire.Entry
-	if err := entrycodec.Decode(w.lastDelivered().Body, &pushed); err != nil || pushed.GetReplies().GetCount() != 2 {
+	if err := entrycodec.Decode(w.lastDelivered(g).Body, &pushed); err != nil || pushed.GetReplies().GetCount() != 2 {
 		t.Errorf("pushed: %v, %v", &pushed, err)
 	}
 }
