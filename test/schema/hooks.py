@@ -24,6 +24,7 @@ OPEN = ("AccountService/Register", "AccountService/Login", "AccountService/Refre
 CURSORS = ("ListConversations", "ListReactions", "ListVotes", "ListMentions", "ListPins", "ListScheduled", "ListThreads", "SearchMessages", "SearchUsers", "InspectGroup", "ListAuditLog", "ListReports", "ListContacts")
 # By method: a field, and those that must not be there beside it.
 ALONE = {
+    "ListConversations": [("conversations", ("position", "timeline", "limit", "cursor", "newest"))],
     "ListEntries": [("atMs", ("from",))],
     "ListStickers": [("from", ("since",))],
     "StreamMessage": [("content", ("text", "offset"))],
@@ -155,14 +156,20 @@ def named(value: str) -> str:
     return out if not value or out.strip().strip("\u2800") else "Gus"
 
 
+def shows(value) -> bool:
+    """Whether a text has a letter, a digit or a symbol."""
+    return isinstance(value, str) and any(unicodedata.category(c)[0] in "LNS" for c in value)
+
+
 def filtered(rule: dict):
-    """What a rule looks for (x-skein-format is pattern): a host, or a word that is seen."""
+    """What a rule looks for (x-skein-format is pattern): a host, or a word that is seen, and so long that what others say
+    does not have it by chance: they would be refused."""
     value = rule.get("pattern")
     if not isinstance(value, str) or not value or len(value) > 253:
         return value
     if rule.get("kind") == "FILTER_KIND_LINK":
         return hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest() + ".example"
-    return value if len(value) <= 100 and value.strip() and all(unicodedata.category(c)[0] in "LNZ" for c in value) else "casino"
+    return value if 8 <= len(value) <= 100 and value.strip() and all(unicodedata.category(c)[0] in "LNZ" for c in value) else "casino royale"
 
 
 def once(items, part="id"):
@@ -186,12 +193,15 @@ def together(body: dict, path: str) -> None:
             for name in others:
                 body.pop(name, None)
     if "MediaService" in path:
-        for place in [body.get("media")] if isinstance(body.get("media"), dict) else body.get("media") or []:
+        media = body.get("media")
+        for place in media if isinstance(media, list) else [media]:
             if isinstance(place, dict) and not (place.get("conversation") and place.get("seq")):
                 place.pop("conversation", None)
                 place.pop("seq", None)
     if path.endswith("SetStickerPack") and not body.get("stickers"):
         body.pop("title", None)
+    elif path.endswith("SetStickerPack") and isinstance(body.get("title", ""), str) and not shows(body.get("title")):
+        body["title"] = "Geese"
     if path.endswith("UpgradeGuest") and not (body.get("code") and body.get("verifier")):
         body.pop("code", None)
         body.pop("verifier", None)
@@ -202,6 +212,9 @@ def together(body: dict, path: str) -> None:
         if DIGITS.match(str(body.get("untilMs"))) and str(body["untilMs"]) != "0":
             body["untilMs"] = str(STARTED + 86400000)  # within 366 days
         body["texts"] = once(body.get("texts"), "language") if "texts" in body else []
+        for text in body["texts"] if isinstance(body["texts"], list) else []:
+            if isinstance(text, dict) and isinstance(text.get("text", ""), str) and not shows(text.get("text")):
+                text["text"] = "Hello"
     if path.endswith("UpgradeGuest") and body.get("code"):
         body.pop("password", None)
     if path.endswith("DecideReport") and body.get("state") in (None, "REPORT_STATE_UNSPECIFIED"):
@@ -213,6 +226,8 @@ def together(body: dict, path: str) -> None:
             if body["rule"].get(name) in (None, value.rsplit("_", 1)[0] + "_UNSPECIFIED"):
                 body["rule"][name] = value
         body["rule"]["pattern"] = filtered(body["rule"])
+        if body["rule"]["kind"] == "FILTER_KIND_LINK":
+            body["rule"].pop("part", None)
     if path.endswith("StreamMessage") and not body.get("content") and not body.get("text"):
         body["text"] = " upon a time"
     if path.endswith("SetPushSubscription"):  # a point that is on the curve
@@ -221,7 +236,7 @@ def together(body: dict, path: str) -> None:
                 holder.update(p256dh=POINT, endpoint="https://push.example/send/1")
     if path.endswith("SearchMessages") and all(DIGITS.match(str(body.get(n))) for n in ("afterMs", "beforeMs")) and int(body["beforeMs"]) <= int(body["afterMs"]):
         body.pop("beforeMs")
-    if path.endswith("SearchMessages") and not body.get("query") and not body.get("types"):
+    if path.endswith("SearchMessages") and isinstance(body.get("query", ""), str) and not shows(body.get("query")) and (body.get("query") or not body.get("types")):
         body["query"] = "b"
     if path.endswith("SetLifetime") and isinstance(body.get("lifetimeS"), int) and 0 < body["lifetimeS"] < 60:
         body["lifetimeS"] = 60
