@@ -123,7 +123,7 @@ def exists(name: str, value, seed: bytes, path: str):
         return [exists(name, v, seed[i % 8:] + seed, path) for i, v in enumerate(value)]
     if not isinstance(value, str):
         return value
-    if name in NAMES:
+    if name in NAMES or name == "alt" and path.endswith("SetStickerPack"):
         return named(value)
     if name in ("conversation", "conversations") and value.startswith(("dm:", "grp:")):
         return conversation(value, seed)
@@ -254,7 +254,7 @@ def together(body: dict, path: str) -> None:
     for message in (body, body.get("message")):
         if isinstance(message, dict) and str(message.get("conversation")).startswith("dm:"):
             message.pop("groupMention", None)
-        if isinstance(message, dict) and not message.get("thread"):
+        if isinstance(message, dict) and str(message.get("thread") or "0") == "0":
             message.pop("alsoInMain", None)
         poll = message.get("poll") if isinstance(message, dict) else None
         if isinstance(poll, dict):
