@@ -207,7 +207,7 @@ def together(body: dict, path: str) -> None:
                 place.pop("seq", None)
     if path.endswith("SetStickerPack") and not body.get("stickers"):
         body.pop("title", None)
-    elif path.endswith("SetStickerPack") and isinstance(body.get("title", ""), str) and not shows(body.get("title")):
+    elif path.endswith("SetStickerPack") and isinstance(body.get("title", ""), str) and not (shows(body.get("title")) and body["title"].isprintable()):
         body["title"] = "Geese"
     if path.endswith("UpgradeGuest") and not (body.get("code") and body.get("verifier")):
         body.pop("code", None)
